@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use switchboard_cluster::request::DEFAULT_CLUSTER;
 use switchboard_kernel::config::{ClusterConfig, Config};
+use switchboard_object::causes::root_cause;
 
 use crate::failure::CommandError;
+use crate::kernel::StateDir;
+use crate::local_ca;
 use crate::storage_location::StorageLocation;
 
 /// Flags that select a cluster.
@@ -113,10 +117,24 @@ impl ClusterArgs {
         }
     }
 
+    /// Like [`ClusterArgs::apply_to`]. If kubectl would find no cluster, the clusters are those of the `up` with this
+    /// state directory: the default cluster and its logical clusters.
+    pub fn apply_with_up(&self, config: &mut Config, state: &StateDir) {
+        self.apply_to(config);
+        if self.kubeconfig.is_some() || self.context.is_some() {
+            return;
+        }
+        let Some(kubeconfig) = state.path().ok().and_then(|dir| up_kubeconfig(&dir)) else { return };
+        for (name, cluster) in config.clusters.iter_mut().filter(|(_, one)| **one == ClusterConfig::default()) {
+            let logical = Some(name.to_string()).filter(|name| name != DEFAULT_CLUSTER);
+            *cluster = ClusterConfig { kubeconfig: Some(kubeconfig.clone()), context: logical };
+        }
+    }
+
     /// Falls back to the cluster of `switchboard up` if kubectl would find no cluster.
     #[must_use]
     pub fn or_up_cluster(self) -> Self {
-        let kubeconfig = self.kubeconfig.or_else(up_kubeconfig);
+        let kubeconfig = self.kubeconfig.or_else(|| up_kubeconfig(&StateDir::default().path().ok()?));
         Self { kubeconfig, ..self }
     }
 
@@ -155,14 +173,9 @@ fn read_file(file: &Path) -> Result<(Option<PathBuf>, Kubeconfig), ClusterArgsEr
 fn read_error(file: &Path, error: KubeconfigError) -> ClusterArgsError {
     let (place, source) = match error {
         KubeconfigError::ReadConfig(source, _) => (String::new(), Some(source)),
-        other => (parse_position(&deepest(&other)), None),
+        other => (parse_position(&root_cause(&other)), None),
     };
     ClusterArgsError::Read { file: file.to_path_buf(), place, source }
-}
-
-/// Returns the message of the innermost cause.
-fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
-    std::iter::successors(Some(error), |error| error.source()).last().map(ToString::to_string).unwrap_or_default()
 }
 
 /// Extracts the position from a parser's message, as in `: invalid at line 2, column 9`, and drops the rest.
@@ -178,14 +191,15 @@ fn parse_position(message: &str) -> String {
     }
 }
 
-/// Returns the kubeconfig of `switchboard up` if kubectl would find no cluster.
-fn up_kubeconfig() -> Option<PathBuf> {
+/// Returns the kubeconfig of the `up` with this state directory if kubectl would find no cluster.
+fn up_kubeconfig(dir: &Path) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    let has = std::env::var_os("KUBECONFIG").is_some()
+    let has = std::env::var_os("KUBECONFIG").is_some_and(|list| !list.is_empty())
         || std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
         || home.is_some_and(|home| home.join(".kube/config").exists());
-    let own = StorageLocation::default_path()?.join("kubeconfig");
-    (!has && own.exists()).then_some(own)
+    let is_default = || StateDir::default().path().is_ok_and(|default| default == dir);
+    let own = || StorageLocation::default_path().map(|data| data.join("kubeconfig")).filter(|_| is_default());
+    if has { None } else { local_ca::kubeconfig(dir).or_else(own).filter(|file| file.exists()) }
 }
 
 #[cfg(test)]

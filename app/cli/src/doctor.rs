@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cluster_args::ClusterArgs;
-use crate::failure::{self, CommandError};
+use crate::failure::CommandError;
 use crate::kernel::{self, StateDir};
 use crate::output_format::{OutputFormat, counted, print};
 use database::DatabaseTarget;
@@ -42,31 +42,31 @@ impl Doctor {
         let mut report = DoctorReport::default();
         let config = match kernel::read_config(&self.config) {
             Ok(mut config) => {
-                self.cluster_args.apply_to(&mut config);
+                self.cluster_args.apply_with_up(&mut config, &self.state);
                 let operators = config.operators.values().filter(|one| one.enabled).count();
                 let (file, clusters) = (self.config.display(), config.clusters.len());
                 let found = format!("{file}: {}, {}", counted(operators, "operator"), counted(clusters, "cluster"));
                 report.add(DoctorCheck::ok("configuration", found));
                 for warning in config.warnings() {
-                    report.add(DoctorCheck::warning("configuration", warning, "see docs/reference/configuration.md"));
+                    report.add(DoctorCheck::warning("configuration", warning, "`switchboard init --config -` prints every setting with a comment"));
                 }
                 Some(config)
             }
             Err(error) => {
-                report.add(DoctorCheck::failed("configuration", &failure::message(&*error)));
+                DoctorCheck::config_errors("configuration", &*error).into_iter().for_each(|check| report.add(check));
                 None
             }
         };
         machine::check(&self.state, config.as_ref(), &mut report).await;
         match &self.database {
-            Some(url) => database::check(&DatabaseTarget { url: url.clone(), is_migrated: false }, &mut report).await,
+            Some(url) => database::check(DatabaseTarget::of_url(url), &mut report).await,
             None if config.as_ref().is_none_or(|config| config.gitops.is_none()) => {
                 database::not_configured(&mut report)
             }
             None => {}
         }
         if let Some(config) = &config {
-            let mut clusters = cluster::check(config, &mut report).await;
+            let mut clusters = cluster::check(config, &mut report).await.with_local_up(config, &self.state);
             let dir = self.state.path().ok();
             let beside = services::check(config, &mut clusters, dir.as_deref(), &mut report).await;
             permissions::check(config, &clusters, beside, &mut report).await;

@@ -60,7 +60,7 @@ impl Example {
                     "hint: show it with `switchboard plugs status --relations` and `kubectl -n shop get secret,deployment`",
                 );
                 print_stderr(
-                    "hint: rotate the password with `kubectl apply -f examples/plugs/postgres/4-rotated.yaml`, then show it again",
+                    "hint: rotate the password with `kubectl -n data patch secret postgres -p '{\"stringData\":{\"password\":\"battery-staple\"}}'`, then show it again",
                 );
             }
             Example::Gitops => {

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use switchboard_kernel::config::Config;
 use switchboard_kernel::decision::{Decision, DecisionId, RunOutcome};
-use switchboard_kernel::explain::{self, FieldPath, ObjectTarget, ReplayReport};
+use switchboard_kernel::explain::{self, FieldPath, ObjectTarget, ReplayReport, WhyReport};
 use switchboard_kernel::journal::JournalEntry;
 use switchboard_kernel::operator::Unit;
 use switchboard_kernel::replay::{ReplayComparison, replay_within};
@@ -82,20 +82,23 @@ impl WhyObject {
         };
         let range = journal.range();
         let report =
-            explain::explain_object(&target, self.field.as_ref(), &entries, &range, &state, live.as_ref(), &read);
+            explain::explain_object(&target, self.field.as_ref(), &entries, &range, &state, live.value(), &read);
+        if live.is_absent() && is_unknown(&report) {
+            return Err(missing_object(&target).into());
+        }
         render_report(&report, self.output)
     }
 
-    /// Reads the field managers of the live object; null if the object does not exist.
+    /// Reads the field managers of the live object.
     async fn live(
         &self,
         target: &ObjectTarget,
         entries: &[JournalEntry],
         state: &KernelState,
-    ) -> Result<Option<Value>, CommandError> {
+    ) -> Result<LiveState, CommandError> {
         let known = explain::resolve_target(target, entries);
         let certain = known.is_some() || target.namespace.is_some();
-        let Some(key) = known.or_else(|| watched_key(target, state)) else { return Ok(None) };
+        let Some(key) = known.or_else(|| watched_key(target, state)) else { return Ok(LiveState::Unknown) };
         let body = serde_json::to_string(&key)?;
         let answer = match self.state.request::<Value>("POST", "/api/v1/fields", body).await {
             Ok(answer) => answer,
@@ -103,12 +106,57 @@ impl WhyObject {
                 if !state.operators.is_empty() {
                     print_stderr(format_args!("note: {error}"));
                 }
-                return Ok(None);
+                return Ok(LiveState::Unknown);
             }
         };
-        // An object missing in a guessed namespace may exist in another.
-        Ok(Some(answer).filter(|answer| certain || !answer.is_null()))
+        Ok(match (answer.is_null(), certain) {
+            (true, true) => LiveState::Absent,
+            (true, false) => LiveState::AbsentInDefault,
+            (false, _) => LiveState::Exists(answer),
+        })
     }
+}
+
+/// Live state of an object.
+enum LiveState {
+    /// Its cluster was not queried.
+    Unknown,
+    /// The object does not exist.
+    Absent,
+    /// The object does not exist in the default namespace, but may exist in another.
+    AbsentInDefault,
+    /// Field managers of the object.
+    Exists(Value),
+}
+
+impl LiveState {
+    fn is_absent(&self) -> bool {
+        matches!(self, LiveState::Absent | LiveState::AbsentInDefault)
+    }
+
+    /// Returns the value for the report: null if the object does not exist, `None` if that is unknown.
+    fn value(&self) -> Option<&Value> {
+        match self {
+            LiveState::Unknown | LiveState::AbsentInDefault => None,
+            LiveState::Absent => Some(&Value::Null),
+            LiveState::Exists(value) => Some(value),
+        }
+    }
+}
+
+/// Whether neither a decision, a waiting unit nor a finding mentions the object.
+fn is_unknown(report: &WhyReport) -> bool {
+    let is_written = report.last_write.is_some() || report.failed_write.is_some() || !report.managers.is_empty();
+    !is_written && report.waiting_units.is_empty() && report.findings.is_empty() && report.others.is_empty()
+}
+
+/// Error for an object that does not exist and that the journal does not mention.
+fn missing_object(target: &ObjectTarget) -> String {
+    let (kind, name) = (&target.kind, &target.name);
+    let namespace = target.namespace.as_deref().unwrap_or(NAMESPACE);
+    format!(
+        "could not explain {kind}/{name}: it does not exist in namespace {namespace}, and no decision in the journal mentions it\nhint: check name and namespace; pass another namespace with -n NAMESPACE"
+    )
 }
 
 /// Default namespace, as in kubectl.
@@ -294,7 +342,7 @@ impl Replay {
 }
 
 /// Returns the timeout for repeating a decision: the operator's default, since the configuration of that time is
-/// unknown, or four times the original duration if that is longer.
+/// unknown, or four times the recorded duration if that is longer.
 fn replay_timeout(decision: &Decision) -> Duration {
     let then = Duration::from_micros(decision.decide_us);
     limits::of(&Config::default(), &decision.unit.operator.0).timeout.max(then * 4)

@@ -69,6 +69,8 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         dump_hint(error)
     } else if let Some(JournalError::Busy(_)) = error.downcast_ref::<JournalError>() {
         Some("stop the other process, or pass another directory with --state-dir DIR")
+    } else if let Some(JournalError::Format { .. }) = error.downcast_ref::<JournalError>() {
+        Some("use the version that wrote it, delete the journal, or pass another directory with --state-dir DIR")
     } else if let Some(error) = error.downcast_ref::<AskError>() {
         kernel_hint(error, kind)
     } else if let Some(KernelError::Refused(_)) = error.downcast_ref::<KernelError>() {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use switchboard_probe::{CaseError, Fault, ProbeCase, ProbeReport};
 
 use crate::explain::{OutputFormat, print};
@@ -16,7 +15,7 @@ use crate::progress::ProgressLine;
 #[derive(Args)]
 pub struct FaultTestCommand {
     /// Operator name
-    #[arg(value_name = "OPERATOR", value_parser = PossibleValuesParser::new(operators::names()))]
+    #[arg(value_name = "OPERATOR", value_parser = operators::name_parser())]
     operator: String,
     /// Case file: initial objects and the changes a user makes
     #[arg(long, value_name = "FILE")]
@@ -34,7 +33,7 @@ pub struct FaultTestCommand {
 enum CaseFileError {
     #[error("could not read the case `{}`", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("could not parse the case `{}`\nhint: a case has `operator`, `given` and `script`; see examples/greeter/probe.yaml", path.display())]
+    #[error("could not parse the case `{}`\nhint: a case has `operator`, `given` and `script`", path.display())]
     Understand { path: PathBuf, source: CaseError },
     #[error("the case `{}` is for the operator `{wanted}`, not for `{given}`\nhint: run `switchboard fault-test {wanted} --case {}`", path.display(), path.display())]
     Other { path: PathBuf, wanted: String, given: String },

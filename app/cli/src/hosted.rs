@@ -15,7 +15,9 @@ use switchboard_kernel::topology::{ClusterName, ClusterType};
 
 use crate::contexts::Contexts;
 use crate::failure::CommandError;
+use crate::kernel::StateDir;
 use crate::limits::CurrentConfig;
+use crate::local_ca;
 use crate::run;
 use crate::stderr::print_stderr;
 
@@ -35,6 +37,34 @@ pub struct ClusterClients {
     pub configs: BTreeMap<ClusterName, kube::Config>,
     /// API server of this process, where logical clusters can be created.
     pub embedded: Option<Contexts>,
+    /// Settings of a local `up`, whose logical clusters stand for clusters that only the integrations data names.
+    pub local_up: Option<kube::Config>,
+}
+
+impl ClusterClients {
+    /// Whether a cluster is the one of the `up` with this state directory.
+    pub fn is_local(&self, name: &ClusterName, state: &StateDir) -> bool {
+        let config = self.configs.get(name);
+        config.zip(state.path().ok()).is_some_and(|(config, dir)| local_ca::is_local(&dir, config))
+    }
+
+    /// Uses the logical clusters of the `up` with this state directory, if the configuration is stored there.
+    #[must_use]
+    pub fn with_local_up(mut self, config: &Config, state: &StateDir) -> Self {
+        let home = config.topology.cluster(ClusterType::Configuration);
+        self.local_up = self.configs.get(home).filter(|_| self.is_local(home, state)).cloned();
+        self
+    }
+
+    /// Returns a client for a logical cluster of the local `up`, if it serves one of that name.
+    pub async fn logical_cluster(&self, name: &str) -> Option<kube::Client> {
+        let mut config = self.local_up.clone()?;
+        let root = config.cluster_url.to_string();
+        config.cluster_url = format!("{}/clusters/{name}", root.trim_end_matches('/')).parse().ok()?;
+        let client = kube::Client::try_from(config).ok()?;
+        let request = http::Request::get("/api/v1/namespaces/default").body(Vec::new()).ok()?;
+        client.request::<serde_json::Value>(request).await.is_ok().then_some(client)
+    }
 }
 
 /// The program cannot be hosted.

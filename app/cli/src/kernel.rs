@@ -42,7 +42,7 @@ pub struct StateDir {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The configuration could not be read.
-    #[error("could not read {}\nhint: pass a file with --config FILE; `switchboard init` writes one, and docs/reference/configuration.md describes it", .0.display())]
+    #[error("could not read {}\nhint: pass a file with --config FILE; `switchboard init` writes one with a comment on every setting", .0.display())]
     Config(PathBuf, #[source] io::Error),
     /// The state directory could not be created.
     #[error("could not create the state directory {}", .0.display())]

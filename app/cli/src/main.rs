@@ -20,6 +20,7 @@ mod limits;
 mod listen_address;
 mod local_ca;
 mod local_pods;
+mod log;
 mod operator;
 mod operators;
 mod output_format;
@@ -41,12 +42,13 @@ mod watch_loop;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use log::{LogArgs, LogFormat};
 
 const EXIT_CODES: &str = "Exit codes:
   0   success, or stopped by a signal
   1   error; `fault-test`: a fault broke the operator; `test`: a case failed;
       `operator`: a controller failed, or a write was not declared;
-      `doctor`: a check failed; `replay`: not comparable, as redacted values were read
+      `doctor`: a check failed; `why`: the object does not exist and no decision mentions it; `replay`: not comparable, as redacted values were read
   2   `plan`: something would be written; `replay`: the decision differs now;
       `integrations diff` and `integrations plan`: something changes;
       `gitops migrate --dry-run`: something would be migrated
@@ -55,7 +57,8 @@ const EXIT_CODES: &str = "Exit codes:
 
 Data is printed to stdout, everything else to stderr. Terminals get colors unless NO_COLOR is set.
 Named `kubectl-switchboard` in PATH, the binary is a kubectl plugin: `kubectl switchboard`.
-Set the log filter with SWITCHBOARD_LOG, for example `info` or `switchboard_cluster=debug`.";
+Set the log filter with SWITCHBOARD_LOG, for example `info` or `switchboard_cluster=debug`, and the format
+of `up`, `run`, `serve` and the roles of `gitops` with --log-format.";
 
 /// Host every Kubernetes operator of a platform in one process
 #[derive(Parser)]
@@ -113,11 +116,6 @@ enum Command {
     Completion(completion::Completion),
 }
 
-/// Default log filter.
-///
-/// Log lines of the client are excluded: the caller reports each error once.
-const DEFAULT_LOG: &str = "warn,kube_client=off,switchboard_console::audit=info";
-
 /// Exit code if something would be written, or a decision differs.
 const DIFFERS: u8 = 2;
 
@@ -133,7 +131,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage::report(&error),
     };
-    if let Err(error) = log_to_stderr() {
+    if let Err(error) = log::init(arguments.command.log_format()) {
         failure::report(&error);
         return ExitCode::from(USAGE);
     }
@@ -147,6 +145,20 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => failure::report(&*error),
+    }
+}
+
+impl Command {
+    /// Format of the log: chosen for commands that run until a signal, text for all others.
+    fn log_format(&self) -> LogFormat {
+        let chosen = match self {
+            Command::Up(up) => Some(up.log),
+            Command::Run(run) => Some(run.log),
+            Command::Serve(serve) => Some(serve.log),
+            Command::Gitops(gitops) => gitops.log(),
+            _ => None,
+        };
+        chosen.map(LogArgs::format).unwrap_or_default()
     }
 }
 
@@ -177,26 +189,4 @@ async fn run(command: Command) -> Result<ExitCode, failure::CommandError> {
         Command::Integrations(integrations) => integrations.run().await,
         Command::Plugs(plugs) => plugs.run().await.map(|()| ExitCode::SUCCESS),
     }
-}
-
-/// `SWITCHBOARD_LOG` is invalid. The command ends, since the user would miss the requested logs.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "could not parse SWITCHBOARD_LOG\nhint: set a level (error, warn, info, debug, trace), or levels of modules, such as `warn,switchboard_cluster=debug`"
-)]
-struct LogError(#[source] Box<dyn std::error::Error + Send + Sync>);
-
-/// Logs as JSON to stderr; by default only what needs attention.
-fn log_to_stderr() -> Result<(), LogError> {
-    let filter = match std::env::var("SWITCHBOARD_LOG") {
-        Ok(filter) => filter,
-        Err(std::env::VarError::NotPresent) => String::new(),
-        Err(error) => return Err(LogError(error.into())),
-    };
-    let filter = if filter.trim().is_empty() { DEFAULT_LOG } else { &filter };
-    let filter = tracing_subscriber::EnvFilter::try_new(filter).map_err(|error| LogError(error.into()))?;
-    // A log line that cannot be written is dropped; reporting the error on the same stderr would end the process.
-    let log = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr);
-    log.log_internal_errors(false).init();
-    Ok(())
 }

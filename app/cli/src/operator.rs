@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use switchboard_gather::DumpedObject;
@@ -31,7 +30,7 @@ use crate::stderr::print_stderr;
 #[derive(Args)]
 pub struct OperatorCommand {
     /// Operator name
-    #[arg(value_name = "OPERATOR", value_parser = PossibleValuesParser::new(operators::names()))]
+    #[arg(value_name = "OPERATOR", value_parser = operators::name_parser())]
     operator: String,
     #[command(subcommand)]
     command: ContractCommand,

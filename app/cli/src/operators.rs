@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::Value;
 use switchboard_greeter::Greeter;
 use switchboard_integrations::operator::{self as integrations, IntegrationsOperator};
@@ -49,8 +50,16 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.operators.iter().chain(KNOWN.samples).copied()
 }
 
+/// Parses the name of an operator. Samples are accepted, but not listed in help and completion: they misbehave on
+/// purpose, for tests.
+pub fn name_parser() -> PossibleValuesParser {
+    let shown = KNOWN.operators.iter().map(|name| PossibleValue::new(*name));
+    let hidden = KNOWN.samples.iter().map(|name| PossibleValue::new(*name).hide(true));
+    PossibleValuesParser::new(shown.chain(hidden))
+}
+
 /// Embedded GitOps engine. Its host adds parts of the state directory, see [`crate::gitops::engine`].
-const ENGINE: &str = switchboard_engine::operator::NAME;
+pub const ENGINE: &str = switchboard_engine::operator::NAME;
 /// Operator that brings related operators along: plugs, sockets and deferred resources are useless alone.
 const PLUGS: &str = "plugs";
 

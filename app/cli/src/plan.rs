@@ -25,7 +25,7 @@ use crate::gitops::engine::EmbeddedEngine;
 use crate::hosted::{self, ClusterClients};
 use crate::integrations::hosting::IntegrationsManager;
 use crate::kernel::{self, StateDir};
-use crate::{limits, local_ca, run};
+use crate::{limits, run};
 
 /// Maximum timeout: a day.
 const MAX_TIMEOUT: u64 = 24 * 60 * 60;
@@ -79,8 +79,8 @@ impl PlanCommand {
     /// Prints the report. Returns whether something would be written.
     pub async fn run(self) -> Result<bool, CommandError> {
         let mut config = kernel::read_config(&self.config)?;
-        self.cluster_args.apply_to(&mut config);
-        let clusters = hosted::connect(&config).await?;
+        self.cluster_args.apply_with_up(&mut config, &self.state);
+        let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state);
         let folder = tempfile::tempdir()?;
         let (mut all, mut left_out) = self.all(&config, &clusters, folder.path()).await?;
         if let Some(name) = &self.operator {
@@ -94,10 +94,10 @@ impl PlanCommand {
         }
         all.retain(|apart| !apart.operators.is_empty());
         let mut report = self.look(&config, &clusters, all).await?;
-        report.left_out.splice(0..0, left_out);
+        report.skipped.splice(0..0, left_out);
         print(&report, self.output)?;
-        if !report.has_changes() && !report.left_out.is_empty() {
-            let left = report.left_out.into_iter().map(|left| left.name).collect();
+        if !report.has_changes() && !report.skipped.is_empty() {
+            let left = report.skipped.into_iter().map(|left| left.name).collect();
             return Err(PlanCommandError::LeftOut(left).into());
         }
         if !report.has_changes() && !report.undecided.is_empty() {
@@ -144,10 +144,7 @@ impl PlanCommand {
     /// Whether Applications are stored on the cluster of this user's `up`: only then does the engine read repositories
     /// of this machine.
     fn is_local(&self, config: &Config, clusters: &ClusterClients) -> bool {
-        let config_of_management = clusters.configs.get(config.topology.cluster(ClusterType::Management));
-        config_of_management
-            .zip(self.state.path().ok())
-            .is_some_and(|(config_of_management, dir)| local_ca::is_local(&dir, config_of_management))
+        clusters.is_local(config.topology.cluster(ClusterType::Management), &self.state)
     }
 
     async fn look(
@@ -171,7 +168,7 @@ impl PlanCommand {
                 (Err(error), None) => return Err(error.into()),
             }
         }
-        Ok(PlanReport { left_out, ..report(&decided) })
+        Ok(PlanReport { skipped: left_out, ..report(&decided) })
     }
 }
 

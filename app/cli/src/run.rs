@@ -26,6 +26,7 @@ use crate::hosted::{self, ClusterClients, HostedPrograms};
 use crate::integrations::hosting::IntegrationsManager;
 use crate::kernel::{self, StateDir};
 use crate::limits::{self, CurrentConfig};
+use crate::log::LogArgs;
 use crate::operators;
 use crate::stderr::print_stderr;
 use only::OnlyArgs;
@@ -51,6 +52,9 @@ pub struct RunCommand {
     cluster_args: ClusterArgs,
     #[command(flatten)]
     state: StateDir,
+    /// Format of the log.
+    #[command(flatten)]
+    pub log: LogArgs,
 }
 
 impl RunCommand {

@@ -20,6 +20,7 @@ use crate::contexts::DEFAULT_CONTEXT;
 use crate::failure::CommandError;
 use crate::gather::recording::{self, RecordingArgs};
 use crate::listen_address;
+use crate::log::LogArgs;
 use crate::progress::ProgressLine;
 use crate::startup_message;
 use crate::stderr::print_stderr;
@@ -28,14 +29,30 @@ use crate::temporary_dir::TemporaryDir;
 /// Maximum number of problems printed in full; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;
 
+/// Maximum number of problems printed with the error of an empty dump.
+const MAX_CAUSES_SHOWN: usize = 3;
+
 /// The dump is empty.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the dump `{}` holds no objects and no logs\nhint: check the path: a dump has folders `namespaces` or `cluster-scoped-resources`",
+    "the dump `{}` holds no objects and no logs{causes}\nhint: check the path: a dump has folders `namespaces` or `cluster-scoped-resources`",
     path.display()
 )]
 struct EmptyDumpError {
     path: PathBuf,
+    /// First problems, one a line.
+    causes: String,
+}
+
+impl EmptyDumpError {
+    fn new(path: &Path, dump: &Dump) -> Self {
+        let mut causes: String =
+            dump.problems.iter().take(MAX_CAUSES_SHOWN).map(|problem| format!("\n  {}", description(problem))).collect();
+        if let Some(more) = dump.problems.len().checked_sub(MAX_CAUSES_SHOWN).filter(|more| *more > 0) {
+            causes.push_str(&format!("\n  and {more} more that could not be read"));
+        }
+        Self { path: path.into(), causes }
+    }
 }
 
 /// Serve a must-gather dump read-only
@@ -52,6 +69,9 @@ pub struct Serve {
     kubeconfig: Option<PathBuf>,
     #[command(flatten)]
     recording: RecordingArgs,
+    /// Format of the log.
+    #[command(flatten)]
+    pub log: LogArgs,
 }
 
 impl Serve {
@@ -123,17 +143,23 @@ fn read(path: &Path) -> Result<Dump, CommandError> {
     });
     line.end();
     let dump = dump?;
+    if dump.objects.is_empty() && dump.logs.is_empty() {
+        return Err(EmptyDumpError::new(path, &dump).into());
+    }
     report(&dump);
-    let empty = dump.objects.is_empty() && dump.logs.is_empty();
-    if empty { Err(EmptyDumpError { path: path.into() }.into()) } else { Ok(dump) }
+    Ok(dump)
+}
+
+fn description(ReadProblem { file, line, message }: &ReadProblem) -> String {
+    match line {
+        Some(line) => format!("{file}:{line}: {message}"),
+        None => format!("{file}: {message}"),
+    }
 }
 
 fn report(dump: &Dump) {
-    for ReadProblem { file, line, message } in dump.problems.iter().take(MAX_PROBLEMS_SHOWN) {
-        match line {
-            Some(line) => print_stderr(format_args!("warning: {file}:{line}: {message}")),
-            None => print_stderr(format_args!("warning: {file}: {message}")),
-        }
+    for problem in dump.problems.iter().take(MAX_PROBLEMS_SHOWN) {
+        print_stderr(format_args!("warning: {}", description(problem)));
     }
     if let Some(more) = dump.problems.len().checked_sub(MAX_PROBLEMS_SHOWN).filter(|more| *more > 0) {
         print_stderr(format_args!("warning: and {more} more that could not be read"));

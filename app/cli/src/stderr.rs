@@ -3,7 +3,10 @@
 use std::fmt::Display;
 use std::io::Write;
 
-/// Prints a line to stderr. If stderr is closed or full, the work continues: `eprintln!` would panic.
+use crate::log;
+
+/// Prints a line to stderr, in the format of the log. If stderr is closed or full, the work continues: `eprintln!` would panic.
 pub fn print_stderr(line: impl Display) {
+    let line = log::message(line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }

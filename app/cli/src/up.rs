@@ -20,6 +20,7 @@ use crate::example::{self, Example};
 use crate::failure::CommandError;
 use crate::hosted::ClusterClients;
 use crate::kernel::{self, StateDir};
+use crate::log::LogArgs;
 use crate::local_pods::{ImageCommands, LocalPods};
 use crate::run::{self, RunningKernel, WatchedConfig};
 use crate::startup_message;
@@ -57,6 +58,9 @@ pub struct Up {
     example: Vec<Example>,
     #[command(flatten)]
     state: StateDir,
+    /// Format of the log.
+    #[command(flatten)]
+    pub log: LogArgs,
 }
 
 /// Default configuration.
@@ -136,7 +140,7 @@ impl Up {
         let running =
             RunningKernel::start(&config, clusters(&cluster, contexts, &config, &file).await?, &dir, false).await?;
         // Without the file, a `plan` reads no repositories of this machine.
-        if let Err(error) = local_ca::record(&dir, &authority) {
+        if let Err(error) = local_ca::record(&dir, &authority, &file) {
             print_stderr(format_args!(
                 "warning: could not write the CA certificate to {}\n{}",
                 dir.display(),

@@ -30,34 +30,34 @@ async fn printed(text: &str, context: Option<&str>) -> String {
 
 #[tokio::test]
 async fn missing_context_lists_the_existing_contexts() {
-    let expected = "error: the kubeconfig DIR/kubeconfig has no context three\nhint: it has one, two";
+    let expected = "error: the kubeconfig DIR/kubeconfig has no context three\nhint: contexts: one, two";
     assert_eq!(printed(TWO, Some("three")).await, expected);
     let expected =
-        "error: the kubeconfig DIR/kubeconfig has no current context\nhint: pass --context NAME; it has one, two";
+        "error: the kubeconfig DIR/kubeconfig has no current context\nhint: pass --context NAME; contexts: one, two";
     assert_eq!(printed(TWO, None).await, expected);
-    assert!(printed("kind: Config\n", Some("one")).await.ends_with("\nhint: it has none"));
+    assert!(printed("kind: Config\n", Some("one")).await.ends_with("\nhint: there are no contexts"));
 }
 
 #[tokio::test]
 async fn missing_or_invalid_kubeconfig_is_reported() {
     let missing = ClusterArgs { kubeconfig: Some("/no/such/file".into()), context: None };
-    let told_of_it = message(&missing.config().await.unwrap_err());
+    let printed_error = message(&missing.config().await.unwrap_err());
     assert!(
-        told_of_it.starts_with("error: could not find the kubeconfig /no/such/file\nhint: check the path"),
-        "{told_of_it}"
+        printed_error.starts_with("error: could not find the kubeconfig /no/such/file\nhint: check the path"),
+        "{printed_error}"
     );
-    let told_of_it = printed("contexts: 7\n", None).await;
+    let printed_error = printed("contexts: 7\n", None).await;
     let expected = "error: could not read the kubeconfig DIR/kubeconfig: invalid at line 1, column ";
-    assert!(told_of_it.starts_with(expected), "{told_of_it}");
-    assert!(told_of_it.lines().last().unwrap().starts_with("hint: "), "{told_of_it}");
+    assert!(printed_error.starts_with(expected), "{printed_error}");
+    assert!(printed_error.lines().last().unwrap().starts_with("hint: "), "{printed_error}");
 }
 
 #[tokio::test]
 async fn content_of_an_invalid_kubeconfig_is_not_printed() {
-    let told_of_it = printed("users: [{name: me, user: {token: hunter2}}\ncontexts: ][", None).await;
-    assert!(told_of_it.contains("it is not understood at line ") && !told_of_it.contains("hunter2"), "{told_of_it}");
-    let told_of_it = printed("contexts: hunter2\n", None).await;
-    assert!(!told_of_it.contains("hunter2"), "{told_of_it}");
+    let printed_error = printed("users: [{name: me, user: {token: hunter2}}\ncontexts: ][", None).await;
+    assert!(printed_error.contains("invalid at line ") && !printed_error.contains("hunter2"), "{printed_error}");
+    let printed_error = printed("contexts: hunter2\n", None).await;
+    assert!(!printed_error.contains("hunter2"), "{printed_error}");
 }
 
 #[tokio::test]

@@ -1,19 +1,24 @@
 //! Check that the clusters of a configuration answer.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use switchboard_kernel::config::Config;
+use switchboard_kernel::config::{ClusterConfig, Config};
 use switchboard_kernel::topology::ClusterName;
+use switchboard_object::causes::root_cause;
 
 use super::report::{DoctorCheck, DoctorReport};
+use crate::cluster_args::ClusterArgsError;
 use crate::failure::message;
 use crate::hosted::ClusterClients;
 use crate::run;
 
 /// Timeout for the answer of a cluster.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Hint for a configuration that is checked without any cluster.
+const NOWHERE: &str = "start it with `switchboard up --config FILE`, or pass --kubeconfig FILE";
 
 /// Requests the version of each cluster, and returns clients for those that answer.
 pub async fn check(config: &Config, report: &mut DoctorReport) -> ClusterClients {
@@ -22,6 +27,12 @@ pub async fn check(config: &Config, report: &mut DoctorReport) -> ClusterClients
         let check = format!("cluster {name}");
         let (client, settings) = match run::client(name, cluster).await {
             Ok(connected) => connected,
+            // Only a cluster of its own settings can be missing by mistake: `up` serves the others itself.
+            Err(error) if is_nowhere(&*error) && *cluster == ClusterConfig::default() => {
+                let found = "no kubeconfig names it; `up` serves this cluster itself, `run` needs one";
+                report.add(DoctorCheck::warning(check, found, NOWHERE));
+                continue;
+            }
             Err(error) => {
                 report.add(DoctorCheck::failed(check, &message(&*error)));
                 continue;
@@ -56,6 +67,12 @@ pub async fn check(config: &Config, report: &mut DoctorReport) -> ClusterClients
     clusters
 }
 
+/// Whether an error states that there is no kubeconfig at all.
+fn is_nowhere(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|cause| matches!(cause.downcast_ref::<ClusterArgsError>(), Some(ClusterArgsError::Nowhere)))
+}
+
 async fn version(client: &kube::Client) -> Result<String, kube::Error> {
     let request = http::Request::get("/version").body(Vec::new()).map_err(kube::Error::HttpError)?;
     let version: Value = client.request(request).await?;
@@ -72,13 +89,4 @@ fn hint(name: &ClusterName, error: &kube::Error) -> String {
         }
         _ => format!("check that the cluster is running, and the address in the kubeconfig of `clusters.{name}`"),
     }
-}
-
-/// Returns the message of the innermost cause; the messages in between are the client's.
-pub fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
 }

@@ -10,6 +10,7 @@ use switchboard_sandbox::Sandbox;
 use super::report::{DoctorCheck, DoctorReport};
 use crate::failure::message;
 use crate::kernel::StateDir;
+use crate::operators::ENGINE;
 
 /// Runs all checks of the machine.
 pub async fn check(state: &StateDir, config: Option<&Config>, report: &mut DoctorReport) {
@@ -113,20 +114,54 @@ async fn sandbox(config: Option<&Config>, report: &mut DoctorReport) {
     }
 }
 
-/// Checks that git is installed: integrations read commits, and deployments come from repositories.
+/// Checks that git is installed: the engine and the GitOps Service read repositories with it.
 fn git(config: Option<&Config>, report: &mut DoctorReport) {
-    match Command::new("git").arg("--version").output() {
-        Ok(output) if output.status.success() => {
-            report.add(DoctorCheck::ok("git", String::from_utf8_lossy(&output.stdout).trim().to_string()));
+    let found = Command::new("git").arg("--version").output().ok().filter(|output| output.status.success());
+    let version = found.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string());
+    report.add(git_check(version, &config.map(users_of_git).unwrap_or_default()));
+}
+
+fn git_check(version: Option<String>, users: &[&str]) -> DoctorCheck {
+    let hint = "install git; repositories are read with it";
+    match version {
+        Some(version) => DoctorCheck::ok("git", version),
+        None if users.is_empty() => {
+            DoctorCheck::ok("git", "git is not installed, and this configuration does not need it")
         }
-        _ => {
-            let used = if config.is_some_and(|config| config.integrations.is_some()) {
-                ""
-            } else {
-                "; this configuration does not need it"
-            };
-            let hint = "install git: it reads sources over SSH and file paths, and `git:REV` on the command line";
-            report.add(DoctorCheck::warning("git", format!("git is not installed{used}"), hint));
+        None => DoctorCheck::error("git", format!("git is not installed, but needed by {}", users.join(", ")), hint),
+    }
+}
+
+/// Returns the parts of a configuration that run git.
+fn users_of_git(config: &Config) -> Vec<&'static str> {
+    let engine = config.operators.iter().any(|(name, operator)| &*name.0 == ENGINE && operator.enabled);
+    let gitops = config.gitops.as_ref().is_some_and(|section| section.backend);
+    let parts = [("`operators.engine`", engine), ("`gitops`", gitops)];
+    parts.into_iter().filter(|(_, uses)| *uses).map(|(name, _)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::doctor::report::CheckState;
+    use crate::operators::KNOWN;
+
+    #[test]
+    fn missing_git_is_an_error_for_what_needs_it() {
+        let check = |text: &str| {
+            let config = Config::parse("switchboard.yaml", text, KNOWN).unwrap();
+            git_check(None, &users_of_git(&config))
+        };
+        assert_eq!(check("operators: {greeter: {}}\n").state, CheckState::Ok);
+        assert_eq!(check("operators: {engine: {enabled: false}}\n").state, CheckState::Ok);
+        for (text, user) in [
+            ("operators: {engine: {}}\n", "`operators.engine`"),
+            ("operators: {}\ngitops: {}\n", "`gitops`"),
+        ] {
+            let check = check(text);
+            assert_eq!((check.state, check.found.ends_with(user)), (CheckState::Error, true), "{check:?}");
         }
     }
 }

@@ -8,11 +8,12 @@ use switchboard_kernel::config::Config;
 use switchboard_kernel::operator::{AccessRule, Operator};
 use switchboard_kernel::resource::Resource;
 use switchboard_kernel::topology::ClusterName;
+use switchboard_object::causes::root_cause;
 
-use super::cluster::root_cause;
 use super::report::{DoctorCheck, DoctorReport};
 use crate::failure::message;
 use crate::hosted::{self, ClusterClients};
+use crate::output_format::counted;
 use crate::run;
 
 /// Verbs that a read needs.
@@ -54,19 +55,28 @@ pub async fn check(
         }
     }
     let mut answered: BTreeMap<AccessQuery, Result<bool, String>> = BTreeMap::new();
+    let mut unchecked: BTreeMap<String, usize> = BTreeMap::new();
     for operator in operators.into_iter().chain(beside) {
         let check = format!("operator {}", operator.name());
-        report.add(check_operator(&check, &operator, config, clusters, &mut answered).await);
+        match check_operator(&check, &operator, config, clusters, &mut answered).await {
+            Ok(check) => report.add(check),
+            Err(why) => *unchecked.entry(why).or_default() += 1,
+        }
+    }
+    for (why, count) in unchecked {
+        let found = format!("unknown for {}: {why}", counted(count, "operator"));
+        report.add(DoctorCheck::warning("permissions", found, "fix the clusters first, then run the check again"));
     }
 }
 
+/// Checks one operator. An error is the reason why its permissions are unknown.
 async fn check_operator(
     check: &str,
     operator: &Arc<dyn Operator>,
     config: &Config,
     clusters: &ClusterClients,
     answered: &mut BTreeMap<AccessQuery, Result<bool, String>>,
-) -> DoctorCheck {
+) -> Result<DoctorCheck, String> {
     let (mut denied, mut unknown, mut failed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for question in required_access(operator, config) {
         let Some(client) = clusters.clients.get(&question.cluster) else {
@@ -85,18 +95,15 @@ async fn check_operator(
         }
     }
     if !denied.is_empty() {
-        return denied_check(check, &denied);
+        return Ok(denied_check(check, &denied));
     }
     if let Some(why) = failed.first() {
         let hint = "grant the kernel's user `create` on selfsubjectaccessreviews, and `impersonate` on the service accounts of operators";
-        return DoctorCheck::error(check, format!("could not review its permissions: {why}"), hint);
+        return Ok(DoctorCheck::error(check, format!("could not review its permissions: {why}"), hint));
     }
-    match unknown.first() {
-        Some(why) => {
-            let found = format!("permissions unknown: {why}");
-            DoctorCheck::warning(check, found, "fix the clusters first, then run the check again")
-        }
-        None => DoctorCheck::ok(check, "may read and write all declared types"),
+    match unknown.pop_first() {
+        Some(why) => Err(why),
+        None => Ok(DoctorCheck::ok(check, "may read and write all declared types")),
     }
 }
 

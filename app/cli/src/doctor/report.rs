@@ -1,10 +1,16 @@
 //! Results of the checks: one line each, with its hint below.
 
+use std::error::Error;
 use std::fmt;
 
 use serde::Serialize;
+use switchboard_kernel::config::{ConfigError, ConfigErrors};
 
+use crate::failure::message;
 use crate::output_format::counted;
+
+/// Prefix of a hint in an error message.
+const HINT: &str = "hint: ";
 
 /// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -58,12 +64,27 @@ impl DoctorCheck {
         Self { check: check.into(), state: CheckState::Error, found: found.into(), hint: Some(hint.into()) }
     }
 
-    /// Creates an error from a printed error message, whose hint becomes the hint of the check.
+    /// Creates an error from a printed error message, whose hints become the hint of the check.
     pub fn failed(check: impl Into<String>, message: &str) -> Self {
         let message = message.strip_prefix("error: ").unwrap_or(message);
-        let (found, hint) = message.split_once("\nhint: ").map_or((message, None), |(found, hint)| (found, Some(hint)));
-        let hint = hint.map(str::to_string);
-        Self { check: check.into(), state: CheckState::Error, found: found.to_string(), hint }
+        let (hints, found): (Vec<&str>, Vec<&str>) = message.lines().partition(|line| line.starts_with(HINT));
+        let hints: Vec<&str> = hints.into_iter().map(|hint| hint.trim_start_matches(HINT)).collect();
+        let hint = Some(hints.join("\n")).filter(|hint| !hint.is_empty());
+        Self { check: check.into(), state: CheckState::Error, found: found.join("\n"), hint }
+    }
+
+    /// Creates an error for each problem of a configuration file, or one for any other error.
+    pub fn config_errors(check: &str, error: &(dyn Error + Send + Sync + 'static)) -> Vec<Self> {
+        let Some(ConfigErrors { file, errors, omitted }) = error.downcast_ref::<ConfigErrors>() else {
+            return vec![Self::failed(check, &message(error))];
+        };
+        let one = |error: &ConfigError| {
+            let path = if error.path.is_empty() { String::new() } else { format!("{}: ", error.path) };
+            let found = format!("{file}:{}:{}: {path}{}", error.line, error.column, error.problem);
+            Self { check: check.into(), state: CheckState::Error, found, hint: error.hint.clone() }
+        };
+        let more = (*omitted > 0).then(|| Self::failed(check, &format!("{file} has {omitted} more errors")));
+        errors.iter().map(one).chain(more).collect()
     }
 }
 
@@ -99,7 +120,7 @@ impl fmt::Display for DoctorReport {
                 writeln!(f, "{:<7}  {:<width$}  {}", "", "", line.trim_end())?;
             }
             for line in check.hint.iter().flat_map(|hint| hint.lines()) {
-                writeln!(f, "{:<7}  {:<width$}  hint: {}", "", "", line.trim_start_matches("hint: "))?;
+                writeln!(f, "{:<7}  {:<width$}  hint: {}", "", "", line.trim_start_matches(HINT))?;
             }
         }
         let errors = counted(self.count(CheckState::Error), "error");
@@ -109,7 +130,28 @@ impl fmt::Display for DoctorReport {
 
 #[cfg(test)]
 mod tests {
+    use switchboard_kernel::config::{Config, KnownOperators};
+
     use super::*;
+
+    #[test]
+    fn every_error_of_a_file_is_a_check_with_its_own_hint() {
+        let text = "operators: {}\nlimits: {requests: 1}\nlisten: 7\n";
+        let errors = Config::parse("bad.yaml", text, KnownOperators::default()).expect_err("the file has two errors");
+        let checks = DoctorCheck::config_errors("configuration", &errors);
+        assert_eq!(checks.len(), 2, "{checks:?}");
+        for check in checks {
+            assert!(check.found.starts_with("bad.yaml:"), "{check:?}");
+            assert!(check.hint.as_ref().is_some_and(|hint| !hint.contains("bad.yaml")), "{check:?}");
+        }
+    }
+
+    #[test]
+    fn hints_between_messages_are_separated() {
+        let check = DoctorCheck::failed("x", "error: could not read a\n  b\nhint: one\n  c\nhint: two");
+        assert_eq!(check.found, "could not read a\n  b\n  c");
+        assert_eq!(check.hint.as_deref(), Some("one\ntwo"));
+    }
 
     #[test]
     fn results_have_hints_and_errors_fail_the_report() {

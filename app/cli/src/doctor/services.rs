@@ -7,7 +7,7 @@ use std::sync::Arc;
 use switchboard_kernel::config::{Config, GitopsConfig, IntegrationsConfig};
 use switchboard_kernel::operator::Operator;
 
-use super::report::{DoctorCheck, DoctorReport};
+use super::report::{CheckState, DoctorCheck, DoctorReport};
 use super::{DatabaseTarget, database};
 use crate::failure::message;
 use crate::gitops::engine::EmbeddedEngine;
@@ -38,14 +38,20 @@ pub async fn check(
 }
 
 async fn gitops(section: &GitopsConfig, dir: &Path, report: &mut DoctorReport) -> Vec<Arc<dyn Operator>> {
-    let means = SettingsCheck::of(section, dir);
-    database::check(&DatabaseTarget { url: means.database, is_migrated: section.backend }, report).await;
-    for (check, found, ok) in [
-        ("credentials", means.keys, "keys are usable, or will be created"),
-        ("webhooks", means.hook_secret, "the secret is usable, or all events are refused"),
-    ] {
+    let SettingsCheck { database, keys, hook_secret } = SettingsCheck::of(section, dir);
+    let (sealer, keys) = match keys {
+        Ok(Some(sealer)) => (Some(sealer), Ok("keys are usable")),
+        Ok(None) => (None, Ok("keys will be created")),
+        Err(error) => (None, Err(error)),
+    };
+    database::check(DatabaseTarget { url: database, is_migrated: section.backend, sealer }, report).await;
+    let hook_secret = hook_secret.map(|()| match section.webhook_secret_file {
+        Some(_) => "the secret is usable",
+        None => "all events are refused, as no secret is configured",
+    });
+    for (check, found) in [("credentials", keys), ("webhooks", hook_secret)] {
         match found {
-            Ok(()) => report.add(DoctorCheck::ok(format!("gitops {check}"), ok)),
+            Ok(found) => report.add(DoctorCheck::ok(format!("gitops {check}"), found)),
             Err(error) => report.add(DoctorCheck::failed(format!("gitops {check}"), &message(&*error))),
         }
     }
@@ -85,7 +91,12 @@ async fn integrations(
         let hint = "affected objects stay unchanged; `switchboard integrations plan` shows the others";
         report.add(DoctorCheck::warning(INTEGRATIONS, problem.to_string(), hint));
     }
-    failed.iter().for_each(|told| report.add(DoctorCheck::failed(INTEGRATIONS, told)));
+    let has_clusters = !clusters.clients.is_empty();
+    for told in &failed {
+        let check = DoctorCheck::failed(INTEGRATIONS, told);
+        // Without any cluster only `up` can run this configuration, and it serves these clusters itself.
+        report.add(if has_clusters { check } else { DoctorCheck { state: CheckState::Warning, ..check } });
+    }
     report
         .add(DoctorCheck::ok(INTEGRATIONS, format!("{} desired objects in bundle {:.12}", desired.len(), desired.sha)));
     let reached = operators.into_iter().map(|(operator, name, client)| {

@@ -13,10 +13,10 @@ fn every_store_error_has_a_hint() {
     let denied = || io::Error::from(ErrorKind::PermissionDenied);
     let cases: [(OpenError, &str); 5] = [
         (OpenError::Locked { path: path() }, "stop the other process"),
-        (OpenError::Damaged { path: path(), offset: 7, what: "x".into() }, "back from a copy"),
-        (OpenError::Missing { path: path() }, "back from a copy"),
+        (OpenError::Damaged { path: path(), offset: 7, what: "x".into() }, "restore the data directory from a backup"),
+        (OpenError::Missing { path: path() }, "restore the data directory from a backup"),
         (OpenError::Newer { path: path(), found: 9 }, "the version that wrote it"),
-        (OpenError::Io { operation: "open", path: path(), source: denied() }, "check who owns it"),
+        (OpenError::Io { operation: "open", path: path(), source: denied() }, "check owner and mode"),
     ];
     for (error, hint) in cases {
         let printed = message(&error);
@@ -31,19 +31,21 @@ fn privileged_port_has_a_hint() {
         message(&ListenError::Bind { address: address.parse().unwrap(), source: kind.into() })
     };
     assert!(bind("127.0.0.1:443", ErrorKind::PermissionDenied).contains("hint: ports below 1024"));
-    assert!(bind("127.0.0.1:8443", ErrorKind::AddrInUse).contains("hint: another server has this port"));
-    assert!(bind("192.0.2.1:8443", ErrorKind::AddrNotAvailable).contains("hint: give an address of this machine"));
+    assert!(bind("127.0.0.1:8443", ErrorKind::AddrInUse).contains("hint: another process uses this port"));
+    assert!(bind("192.0.2.1:8443", ErrorKind::AddrNotAvailable).contains("hint: pass an address of this machine"));
 }
 
 #[test]
 fn startup_errors_have_hints() {
     let socket = |kind: ErrorKind| message(&AskError::Socket("state/kernel.sock".into(), kind.into()));
-    assert!(socket(ErrorKind::InvalidInput).contains("hint: give a directory with a shorter path"));
-    assert!(socket(ErrorKind::PermissionDenied).contains("hint: check who owns it"));
+    assert!(socket(ErrorKind::InvalidInput).contains("hint: pass a directory with a shorter path"));
+    assert!(socket(ErrorKind::PermissionDenied).contains("hint: check owner and mode"));
     let port = message(&AskError::Port("127.0.0.1:1".parse().unwrap(), ErrorKind::AddrInUse.into()));
-    assert!(port.contains("hint: `listen` in the configuration"), "{port}");
+    assert!(port.contains("hint: change `listen` in the configuration"), "{port}");
     let busy = message(&JournalError::Busy("state/journal".into()));
     assert!(busy.contains("hint: stop the other process"), "{busy}");
+    let format = message(&JournalError::Format { path: "state/journal/00000001.seg".into(), found: 1 });
+    assert!(format.contains("hint: use the version that wrote it, delete the journal, or pass"), "{format}");
 }
 
 #[test]
@@ -75,10 +77,10 @@ fn server_errors_have_hints_in_every_wrapping() {
         name: "x".into(),
         source: status_error(403),
     };
-    assert!(message(&refused).contains("hint: this user may not do that"), "{}", message(&refused));
+    assert!(message(&refused).contains("hint: ask for the permission"), "{}", message(&refused));
     let unready = switchboard_service::setup::SetupError::Cluster { act: "look".into(), source: status_error(401) };
     assert!(
-        message(&unready).contains("hint: the credentials of the kubeconfig are not accepted"),
+        message(&unready).contains("hint: check the credentials of the kubeconfig"),
         "{}",
         message(&unready)
     );

@@ -106,7 +106,7 @@ impl GatherApply {
         let (chosen, left): (Vec<_>, Vec<_>) = directory.mutations.into_iter().partition(in_scope);
         let left = left.iter().filter(|mutation| mutation.cluster == Folder::Unspecified);
         warn(left.map(|mutation| format!("{mutation} is not declared and is skipped")));
-        // Without an index the original order is unknown; the arbiter orders the mutations.
+        // Without an index the order of the requests is unknown; the arbiter orders the mutations.
         chosen
     }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use switchboard_ledger::Ledger;
 
-use super::database::DatabaseArgs;
+use super::existing_database::ExistingDatabaseArgs;
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
 use crate::output_format::OutputFormat;
@@ -13,7 +13,7 @@ use crate::output_format::OutputFormat;
 #[command(mut_arg("kubeconfig", |arg| arg.help("Kubeconfig of the cluster with the Argo CD instances [default: as kubectl does]")))]
 pub struct AdminArgs {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: ExistingDatabaseArgs,
     #[command(flatten)]
     cluster_args: ClusterArgs,
     /// Output format
@@ -24,12 +24,12 @@ pub struct AdminArgs {
 impl AdminArgs {
     /// Opens the database, which must exist.
     pub async fn open_ledger(&self) -> Result<Ledger, CommandError> {
-        self.database.open_existing().await
+        self.database.open(self.cluster_args.kubeconfig.as_deref()).await
     }
 
     /// Opens the database; creates a missing file.
     pub async fn open_or_create_ledger(&self) -> Result<Ledger, CommandError> {
-        Ok(self.database.open(false).await?.0)
+        self.database.open_or_create(self.cluster_args.kubeconfig.as_deref()).await
     }
 
     /// Builds a client for the cluster of the Argo CD instances.

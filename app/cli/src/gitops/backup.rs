@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use switchboard_service::backup;
 
-use super::database::DatabaseArgs;
+use super::existing_database::ExistingDatabaseArgs;
 use crate::failure::CommandError;
 use crate::stderr::print_stderr;
 
@@ -24,7 +24,7 @@ pub struct Backup {
     force: bool,
 
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: ExistingDatabaseArgs,
 }
 
 /// The file could not be written.
@@ -77,7 +77,7 @@ impl Backup {
         if !is_stdout && !self.force && self.file.symlink_metadata().is_ok() {
             return Err(BackupExistsError { path: self.file }.into());
         }
-        let ledger = self.database.open_existing().await?;
+        let ledger = self.database.open(None).await?;
         ledger.check_schema().await?;
         let rows = if is_stdout {
             backup::backup(&ledger, &mut std::io::stdout().lock()).await?

@@ -24,7 +24,7 @@ pub struct HostedFleet {
 
 /// Display names of rows.
 struct PlacementNames {
-    units: fleet::PlacementNames,
+    names: fleet::PlacementNames,
     instances: BTreeMap<EngineInstanceId, String>,
 }
 
@@ -38,15 +38,15 @@ impl HostedFleet {
         let entries = self.fleet.list().await?;
         let names = self.names(&entries).await?;
         let placements: Vec<Placement> = self.ledger.list(&Filter::all()).await?;
-        let units = placements.iter().map(|row| FleetPlacement {
-            name: names.unit(&row.user, &row.environment),
+        let placements = placements.iter().map(|row| FleetPlacement {
+            name: names.placement(&row.user, &row.environment),
             instance: names.instance(&row.instance),
             moving: row.moving.is_some(),
         });
         let moves: Vec<Move> = self.ledger.list(&Filter::all()).await?;
         Ok(FleetStatus {
             instances: entries.iter().map(member).collect(),
-            units: units.collect(),
+            placements: placements.collect(),
             moves: moves.iter().map(|row| names.placement_move(row)).collect(),
         })
     }
@@ -54,14 +54,14 @@ impl HostedFleet {
     async fn names(&self, entries: &[FleetInstance]) -> Result<PlacementNames, FleetError> {
         let instances = entries.iter().map(|entry| &entry.candidate.instance);
         Ok(PlacementNames {
-            units: self.fleet.placement_names().await?,
+            names: self.fleet.placement_names().await?,
             instances: instances.map(|row| (row.id.clone(), row.namespace.clone())).collect(),
         })
     }
 
-    async fn move_to(&self, unit: &PlacementName, to: &str) -> Result<shown::PlacementMove, FleetError> {
+    async fn move_to(&self, placement: &PlacementName, to: &str) -> Result<shown::PlacementMove, FleetError> {
         let target = self.fleet.instance(to).await?;
-        let (found, _) = self.fleet.find_placement(&unit.tenant, unit.environment.as_deref()).await?;
+        let (found, _) = self.fleet.find_placement(&placement.tenant, placement.environment.as_deref()).await?;
         let row = self.fleet.begin_move(&found, &target).await?;
         Ok(self.names(&self.fleet.list().await?).await?.placement_move(&row))
     }
@@ -74,17 +74,17 @@ impl shown::FleetProvider for HostedFleet {
 
     fn begin<'a>(
         &'a self,
-        unit: &'a PlacementName,
+        placement: &'a PlacementName,
         to: &'a str,
     ) -> BoxFuture<'a, Result<shown::PlacementMove, FleetRefusal>> {
-        async move { self.move_to(unit, to).await.map_err(|error| refusal(&error)) }.boxed()
+        async move { self.move_to(placement, to).await.map_err(|error| refusal(&error)) }.boxed()
     }
 }
 
 impl PlacementNames {
     /// Returns the names that `fleet move` accepts for a placement.
-    fn unit(&self, user: &UserId, environment: &ManagedEnvironmentId) -> PlacementName {
-        PlacementName { tenant: self.units.tenant(user), environment: self.units.environment(environment) }
+    fn placement(&self, user: &UserId, environment: &ManagedEnvironmentId) -> PlacementName {
+        PlacementName { tenant: self.names.tenant(user), environment: self.names.environment(environment) }
     }
 
     fn instance(&self, id: &EngineInstanceId) -> String {
@@ -93,14 +93,14 @@ impl PlacementNames {
 
     fn placement_move(&self, row: &Move) -> shown::PlacementMove {
         shown::PlacementMove {
-            unit: self.unit(&row.user, &row.environment),
+            name: self.placement(&row.user, &row.environment),
             from: self.instance(&row.source),
             to: self.instance(&row.target),
-            course: match row.step {
-                MoveStep::Done => MoveProgress::Arrived,
-                MoveStep::Rollback => MoveProgress::Returning,
-                MoveStep::RolledBack => MoveProgress::Returned,
-                _ => MoveProgress::Going,
+            progress: match row.step {
+                MoveStep::Done => MoveProgress::Finished,
+                MoveStep::Rollback => MoveProgress::RollingBack,
+                MoveStep::RolledBack => MoveProgress::RolledBack,
+                _ => MoveProgress::Running,
             },
             step: row.step.as_str().to_string(),
             began: timestamp(row.created_on),
@@ -122,8 +122,8 @@ fn member(entry: &FleetInstance) -> FleetInstanceSummary {
         state: takes.map_or("unregistered", |member| member.state.as_str()).to_string(),
         applications: one.applications,
         max_applications: takes.map(|member| member.max_applications),
-        units: one.environments,
-        max_units: takes.map(|member| member.max_environments),
+        placements: one.environments,
+        max_placements: takes.map(|member| member.max_environments),
         moving: entry.moving,
     }
 }
@@ -157,12 +157,12 @@ mod tests {
         );
         let refused = refusal(&FleetError::Cannot(MoveError::AlreadyThere));
         assert_eq!(refused.kind, RefusalKind::Conflict);
-        assert!(refused.hint.starts_with("nothing is to be done"), "{refused:?}");
+        assert!(refused.hint.starts_with("nothing to do"), "{refused:?}");
         let uids = vec!["a".to_string(), "b".to_string()];
         let several = refusal(&FleetError::Ambiguous { what: "tenant", name: "team".to_string(), uids });
         assert_eq!(several.message, "could not select one tenant: 2 have the name `team`, with the uids `a`, `b`");
         assert_eq!(
-            (several.kind, several.hint.starts_with("give the uid")),
+            (several.kind, several.hint.starts_with("pass the uid")),
             (RefusalKind::Conflict, true),
             "{several:?}"
         );

@@ -22,7 +22,7 @@ const DATABASE: &str = "SWITCHBOARD_GITOPS_DATABASE";
 const KEYS: &str = "SWITCHBOARD_GITOPS_KEYS";
 
 /// Database flags.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct DatabaseArgs {
     /// Database: postgres://USER:PASSWORD@HOST/NAME, or sqlite:FILE [default: from DB_ADDR and DB_PASS, as in
     /// managed-gitops]
@@ -107,6 +107,22 @@ impl DatabaseArgs {
         if self.plaintext_credentials { flags.fleet("--plaintext-credentials", "") } else { flags }
     }
 
+    /// Whether a flag sets the URL.
+    pub fn has_url(&self) -> bool {
+        self.database.is_some()
+    }
+
+    /// Uses the key file of a service beside its SQLite file if no encryption is configured.
+    #[must_use]
+    pub fn with_key_beside(mut self, name: &str) -> Self {
+        let file = self.database.as_deref().and_then(|url| url.strip_prefix("sqlite:")).map(PathBuf::from);
+        let keys = file.map(|file| file.with_file_name(name)).filter(|keys| keys.exists());
+        if !self.has_encryption_setting() {
+            self.credentials_key_file = keys;
+        }
+        self
+    }
+
     /// Sets the URL.
     pub fn set_url(&mut self, url: String) {
         self.database = Some(url);
@@ -155,12 +171,8 @@ impl DatabaseArgs {
         Ok((Ledger::open(&address, self.sealing()?).await?, printed))
     }
 
-    /// Checks that the configured keys are usable.
-    pub fn check_keys(&self) -> Result<(), CommandError> {
-        self.sealing().map(drop)
-    }
-
-    fn sealing(&self) -> Result<Sealer, CommandError> {
+    /// Reads the configured keys.
+    pub fn sealing(&self) -> Result<Sealer, CommandError> {
         let keys = match &self.credentials_key_file {
             Some(path) => {
                 Some(fs::read_to_string(path).map_err(|source| KeyFileReadError { path: path.clone(), source })?)

@@ -69,7 +69,8 @@ impl EmbeddedEngine {
         if own {
             git = git.with_local_files();
         }
-        let sources = Arc::new(RepositorySources::new(git, POLL));
+        let sources = RepositorySources::new(git, POLL);
+        let sources = Arc::new(if pretended { sources.for_dry_run() } else { sources });
         Ok(Some(Self { here, client, sources, hosted: Arc::default() }))
     }
 

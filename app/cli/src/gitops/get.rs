@@ -3,9 +3,12 @@
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use switchboard_gitops::repository::without_login;
+use switchboard_gitops::state::{
+    ResourceState, application_health, application_state, environment_state, repository_state, root_cause,
+    sync_run_state,
+};
 
 use super::object_table::{CellFn, ObjectTable, TableColumn, age, column, text, wide};
-use super::state::{ResourceState, application_state, environment_state, repository_state, sync_run_state};
 use super::tenant::{APPLICATIONS, ENVIRONMENTS, REPOSITORIES, RUNS, TenantArgs, TenantClient, TenantKind};
 use crate::color;
 use crate::failure::CommandError;
@@ -85,7 +88,7 @@ impl ResourceKind {
         match self {
             ResourceKind::Applications => vec![
                 column("Sync", |object, _| text(object, "/status/sync/status")),
-                column("Health", |object, _| text(object, "/status/health/status")),
+                column("Health", |object, _| or_dash(application_health(object))),
                 wide("Repository", |object, _| without_login(&text(object, "/spec/source/repoURL"))),
                 wide("Path", |object, _| text(object, "/spec/source/path")),
                 wide("Target", |object, _| text(object, "/spec/source/targetRevision")),
@@ -126,11 +129,16 @@ impl ResourceKind {
 }
 
 fn word(state: ResourceState) -> String {
-    state.state.to_string()
+    state.label.to_string()
 }
 
+/// Returns the reason for a table: of a chain of gRPC errors, the last. JSON and YAML have the whole message.
 fn why(state: ResourceState) -> String {
-    if state.reason.is_empty() { "-".to_string() } else { state.reason }
+    or_dash(root_cause(&state.reason))
+}
+
+fn or_dash(text: &str) -> String {
+    if text.is_empty() { "-".to_string() } else { text.to_string() }
 }
 
 impl GetCommand {

@@ -30,9 +30,9 @@ use crate::hosted::ClusterClients;
 use crate::stderr::print_stderr;
 
 /// Default database file in the state directory.
-const FILE: &str = "gitops.db";
+pub const FILE: &str = "gitops.db";
 /// Default key file in the state directory.
-const KEYS: &str = "gitops.keys";
+pub const KEYS: &str = "gitops.keys";
 
 /// Roles of the service in one process.
 pub struct GitopsService {
@@ -272,8 +272,8 @@ pub fn flags(section: &GitopsConfig, dir: &Path, flags: CommandFlags) -> Command
 pub struct SettingsCheck {
     /// URL of the database.
     pub database: String,
-    /// Whether the keys are usable; always `Ok` if the service generates one.
-    pub keys: Result<(), CommandError>,
+    /// Configured keys; `None` if the service generates one at its first start.
+    pub keys: Result<Option<Sealer>, CommandError>,
     /// Whether the secret of webhook events is usable.
     pub hook_secret: Result<(), CommandError>,
 }
@@ -288,11 +288,15 @@ impl SettingsCheck {
             section.plaintext_credentials,
         );
         keys.set_origin(section.option_source);
-        let create_key = database_url.is_none() && !keys.has_encryption_setting();
+        let is_default = database_url.is_none() && !keys.has_encryption_setting();
+        if is_default {
+            keys.set_key_file(dir.join(KEYS));
+        }
+        let create_key = is_default && !dir.join(KEYS).exists();
         let secret = section.webhook_secret_file.as_deref().map(hook_secret).transpose();
         Self {
             database: database_url.unwrap_or_else(|| format!("sqlite:{}", dir.join(FILE).display())),
-            keys: if create_key { Ok(()) } else { keys.check_keys() },
+            keys: if create_key { Ok(None) } else { keys.sealing().map(Some) },
             hook_secret: secret.map(drop).map_err(Into::into),
         }
     }
@@ -373,10 +377,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(KEYS);
         std::fs::write(&file, "").unwrap();
-        let refused = DatabaseArgs::new(None, Some(file.clone()), false).check_keys().unwrap_err();
+        let refused = DatabaseArgs::new(None, Some(file.clone()), false).sealing().err().unwrap();
         let printed = failure::message(&*refused);
         assert!(
-            printed.contains(&file.display().to_string()) && printed.contains("there is no line `ID:BASE64`"),
+            printed.contains(&file.display().to_string()) && printed.contains("no line `ID:BASE64`"),
             "{printed}"
         );
         assert!(printed.contains("\nhint: "), "{printed}");

@@ -6,7 +6,7 @@ use clap::Args;
 use switchboard_service::fleet::EngineClient;
 use switchboard_service::metrics;
 
-use super::database::DatabaseArgs;
+use super::existing_database::ExistingDatabaseArgs;
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
 use crate::output_format;
@@ -18,7 +18,7 @@ use crate::output_format;
 }))]
 pub struct MetricsCommand {
     #[command(flatten)]
-    database: DatabaseArgs,
+    database: ExistingDatabaseArgs,
 
     #[command(flatten)]
     cluster_args: ClusterArgs,
@@ -27,7 +27,7 @@ pub struct MetricsCommand {
 impl MetricsCommand {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
-        let ledger = self.database.open_existing().await?;
+        let ledger = self.database.open(self.cluster_args.kubeconfig.as_deref()).await?;
         ledger.check_schema().await?;
         let named = self.cluster_args.kubeconfig.is_some() || self.cluster_args.context.is_some();
         let engine = if named { Some(EngineClient::new(self.cluster_args.client().await?)) } else { None };

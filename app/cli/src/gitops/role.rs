@@ -17,6 +17,7 @@ use crate::cluster_args::{ClusterArgs, ClusterArgsError};
 use crate::failure::CommandError;
 use crate::hosted;
 use crate::kernel::StateDir;
+use crate::log::LogArgs;
 use crate::run::{self, RunningKernel};
 use crate::stderr::print_stderr;
 
@@ -52,6 +53,9 @@ pub struct RoleArgs {
     console_host: Vec<String>,
     #[command(flatten)]
     state: StateDir,
+    /// Format of the log.
+    #[command(flatten)]
+    pub log: LogArgs,
 }
 
 /// Flags for the tenants' cluster.

@@ -6,8 +6,8 @@ use clap::Args;
 use serde_json::json;
 use switchboard_gitops::kinds::API_VERSION;
 use switchboard_gitops::kinds::sync_run::KIND;
+use switchboard_gitops::state::resource_error;
 
-use super::state::error;
 use super::tenant::{APPLICATIONS, RUNS};
 use super::wait::WaitGoal;
 use super::write_args::{WriteArgs, WrittenObject};
@@ -53,7 +53,7 @@ impl SyncCommand {
             return Err(SyncError::Automated(self.name).into());
         }
         // A sync run would wait as long as this error persists.
-        if let Some(("Blocked", why)) = error(&application) {
+        if let Some(why) = resource_error(&application) {
             return Err(SyncError::Blocked { name: self.name, why }.into());
         }
         let prefix: String = self.name.chars().take(MAX_PREFIX_CHARS).collect();

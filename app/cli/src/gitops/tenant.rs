@@ -83,7 +83,7 @@ pub struct TenantClient {
 pub enum TenantClientError {
     /// The cluster does not serve the service's kinds.
     #[error(
-        "the cluster does not serve the GitOps Service's kinds\nhint: install them with `switchboard gitops crds | kubectl apply -f -`, or use the cluster of `switchboard up`"
+        "the cluster does not serve the GitOps Service's kinds\nhint: run `switchboard up` with `gitops: {{}}` in its configuration, or with --example deployments; on another cluster, run `switchboard gitops crds | kubectl apply -f -`"
     )]
     NoKinds,
     /// The resource does not exist.

@@ -53,6 +53,6 @@ fn missing_key_has_a_hint_in_every_command() {
     ];
     for error in errors {
         let printed = message(error.as_ref());
-        assert!(printed.contains("`key2`") && printed.contains("\nhint: put the line of that key back"), "{printed}");
+        assert!(printed.contains("`key2`") && printed.contains("\nhint: add the line of that key"), "{printed}");
     }
 }

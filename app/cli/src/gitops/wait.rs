@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-
-use super::state::{
-    ResourceState, application_state, argo_cd_error, environment_state, error, failed_sync, is_behind,
-    repository_state, sync_run_state,
+use switchboard_gitops::state::{
+    ErrorClass, ResourceState, StateLabel, application_state, argo_cd_error, environment_state, error, failed_sync,
+    is_behind, repository_state, root_cause, sync_run_state,
 };
+
 use super::tenant::{APPLICATIONS, ENVIRONMENTS, REPOSITORIES, RUNS, TenantArgs, TenantClient, TenantKind};
 use crate::failure::CommandError;
 use crate::output_format::{self, OutputFormat};
@@ -19,7 +19,7 @@ use crate::stderr::print_stderr;
 /// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Time that the same error of Argo CD may persist: a server that is away for a moment is no reason to give up.
+/// Time that the same error of Argo CD may persist if its class is unknown.
 const FAILING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Time that an error only the user can fix may persist: after a fix, the old error is reported until the next check.
@@ -82,6 +82,8 @@ pub struct TimeoutArgs {
 pub enum WaitProgress {
     /// The goal is reached.
     Reached,
+    /// The goal is unreachable until the user changes the application or its repository.
+    Invalid(String),
     /// The goal is unreachable until the user fixes the reason.
     Blocked(String),
     /// The goal is unreachable while the error persists.
@@ -145,10 +147,14 @@ impl WaitGoal {
                 WaitProgress::Blocked("it was deleted".to_string())
             };
         };
-        let progress_of = |state: ResourceState| match state.state {
-            "Ready" => WaitProgress::Reached,
-            "Blocked" => WaitProgress::Blocked(state.reason),
-            word => WaitProgress::Pending(format!("{word} {}", state.reason).trim_end().to_string()),
+        let progress_of = |state: ResourceState| match state.label {
+            StateLabel::Ready => WaitProgress::Reached,
+            StateLabel::Blocked => WaitProgress::blocked(state.reason),
+            label => WaitProgress::Pending(format!("{label} {}", root_cause(&state.reason)).trim_end().to_string()),
+        };
+        let or_failing = |state: ResourceState| match state.label {
+            StateLabel::Failing => WaitProgress::failing(state.reason),
+            _ => progress_of(state),
         };
         let is = |pointer: &str, expected: &str| object.pointer(pointer).is_some_and(|value| value == expected);
         // With an error, sync and health are outdated or missing.
@@ -165,24 +171,39 @@ impl WaitGoal {
                     let over =
                         || failed_sync(object).filter(|(again, _)| !again && !is("/status/sync/status", "Synced"));
                     let wrong = argo_cd_error(object).or_else(|| over().map(|(_, message)| message));
-                    wrong.map_or(WaitProgress::Pending(why), WaitProgress::Failing)
+                    wrong.map_or(WaitProgress::Pending(why), WaitProgress::failing)
                 }
                 // Ready implies both other goals, which were checked above.
                 WaitProgress::Reached if self != WaitGoal::Ready => WaitProgress::Pending("Working".to_string()),
                 way => way,
             },
-            WaitGoal::Environment => match environment_state(object) {
-                ResourceState { state: "Failing", reason: why } => WaitProgress::Failing(why),
-                state => progress_of(state),
-            },
-            WaitGoal::Repository => match repository_state(object) {
-                ResourceState { state: "Failing", reason: why } => WaitProgress::Failing(why),
-                state => progress_of(state),
-            },
+            WaitGoal::Environment => or_failing(environment_state(object)),
+            WaitGoal::Repository => or_failing(repository_state(object)),
             WaitGoal::SyncRun => match sync_run_state(object) {
-                ResourceState { state: "Failing", reason: why } => WaitProgress::Blocked(why),
+                // A finished run is not repeated.
+                ResourceState { label: StateLabel::Failing, reason } => {
+                    WaitProgress::Blocked(root_cause(&reason).to_string())
+                }
                 state => progress_of(state),
             },
+        }
+    }
+}
+
+impl WaitProgress {
+    /// Returns the progress for an error that only the user can fix.
+    fn blocked(message: String) -> Self {
+        match ErrorClass::of(&message) {
+            ErrorClass::Source => Self::Invalid(root_cause(&message).to_string()),
+            _ => Self::Blocked(root_cause(&message).to_string()),
+        }
+    }
+
+    /// Returns the progress for an error that may end by itself. Without an answer of a server, the wait continues.
+    fn failing(message: String) -> Self {
+        match ErrorClass::of(&message) {
+            ErrorClass::Unreachable => Self::Pending(format!("Failing {}", root_cause(&message))),
+            _ => Self::Failing(root_cause(&message).to_string()),
         }
     }
 }
@@ -200,6 +221,7 @@ impl FailureTimer {
     /// Whether the error has persisted for too long. A deleted object does not come back.
     fn has_expired(&mut self, way: &WaitProgress, is_there: bool, now: Instant) -> bool {
         let (why, most) = match way {
+            WaitProgress::Invalid(why) => (why, Duration::ZERO),
             WaitProgress::Blocked(why) if is_there => (why, BLOCKED_TIMEOUT),
             WaitProgress::Blocked(why) => (why, Duration::ZERO),
             WaitProgress::Failing(why) => (why, FAILING_TIMEOUT),
@@ -252,13 +274,16 @@ impl TimeoutArgs {
                     print_stderr(format_args!("{} {name} is {}", kind.noun, aim.participle()));
                     return Ok(ExitCode::SUCCESS);
                 }
-                WaitProgress::Blocked(why) | WaitProgress::Failing(why) if gives_up => {
+                WaitProgress::Invalid(why) | WaitProgress::Blocked(why) | WaitProgress::Failing(why) if gives_up => {
                     progress.end();
                     return Err(
                         WaitFailed { told: kind.noun, name: name.into(), aim: aim.participle(), why, hint }.into()
                     );
                 }
-                WaitProgress::Blocked(why) | WaitProgress::Failing(why) | WaitProgress::Pending(why) => why,
+                WaitProgress::Invalid(why)
+                | WaitProgress::Blocked(why)
+                | WaitProgress::Failing(why)
+                | WaitProgress::Pending(why) => why,
             };
             if began.elapsed() >= timeout {
                 progress.end();
@@ -296,104 +321,19 @@ fn hint(aim: WaitGoal, way: &WaitProgress) -> &'static str {
         WaitGoal::Environment => "correct the environment or its Secret; it is checked again at once",
         WaitGoal::Repository => "correct the credential or its Secret; it is checked again at once",
         WaitGoal::SyncRun => "correct the cause, then start another sync with `switchboard gitops sync`",
+        _ if is_access(way) => {
+            "check the URL of the repository; `switchboard gitops repo create` adds a credential for it"
+        }
         _ => {
             "correct the application or the objects it refers to; `switchboard gitops get -o yaml NAME` shows its status"
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn application(sync: &str, health: &str) -> Value {
-        json!({ "spec": { "type": "automated" }, "status": { "sync": { "status": sync }, "health": { "status": health } } })
-    }
-
-    #[test]
-    fn every_goal_is_reached_by_its_state() {
-        let ready = application("Synced", "Healthy");
-        for aim in [WaitGoal::Ready, WaitGoal::Synced, WaitGoal::Healthy] {
-            assert_eq!(aim.progress(Some(&ready)), WaitProgress::Reached, "{aim:?}");
-        }
-        assert_eq!(WaitGoal::Synced.progress(Some(&application("Synced", "Degraded"))), WaitProgress::Reached);
-        assert_eq!(WaitGoal::Healthy.progress(Some(&application("OutOfSync", "Healthy"))), WaitProgress::Reached);
-        assert!(matches!(WaitGoal::Ready.progress(Some(&application("Synced", "Degraded"))), WaitProgress::Pending(_)));
-        assert_eq!(WaitGoal::Deleted.progress(None), WaitProgress::Reached);
-        assert_eq!(
-            WaitGoal::Deleted.progress(Some(&ready)),
-            WaitProgress::Pending("it exists and is not being deleted".into())
-        );
-        let progress_of = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } });
-        assert_eq!(WaitGoal::Deleted.progress(Some(&progress_of)), WaitProgress::Pending("being deleted".into()));
-        assert!(matches!(WaitGoal::Ready.progress(None), WaitProgress::Blocked(_)));
-    }
-
-    #[test]
-    fn wait_ends_if_the_user_must_act() {
-        let mut object = application("Synced", "Healthy");
-        object["status"]["conditions"] = json!([{ "type": "ErrorOccurred", "status": "True", "message": "no" }]);
-        assert_eq!(WaitGoal::Ready.progress(Some(&object)), WaitProgress::Blocked("no".into()));
-        assert_eq!(WaitGoal::SyncRun.progress(Some(&object)), WaitProgress::Blocked("no".into()));
-        for aim in [WaitGoal::Synced, WaitGoal::Healthy] {
-            assert_eq!(aim.progress(Some(&object)), WaitProgress::Blocked("no".into()), "{aim:?}");
-        }
-        object["status"]["conditions"][0]["type"] = "ComparisonError".into();
-        for aim in [WaitGoal::Ready, WaitGoal::Synced, WaitGoal::Healthy] {
-            assert_eq!(aim.progress(Some(&object)), WaitProgress::Failing("no".into()), "{aim:?}");
-        }
-    }
-
-    #[test]
-    fn wait_continues_until_argo_cd_has_compared() {
-        let mut object = application("Synced", "Healthy");
-        object["spec"]["source"] = json!({ "repoURL": "https://h/r", "path": "b" });
-        object["status"]["reconciledState"] = json!({ "source": { "repoURL": "https://h/r", "path": "a" } });
-        object["status"]["operationState"] = json!({ "phase": "Failed", "message": "of the former path" });
-        for aim in [WaitGoal::Ready, WaitGoal::Synced, WaitGoal::Healthy] {
-            let progress_of = WaitProgress::Pending("Working Argo CD has not compared the change yet".into());
-            assert_eq!(aim.progress(Some(&object)), progress_of, "{aim:?}");
-        }
-    }
-
-    #[test]
-    fn wait_allows_time_after_a_fix() {
-        let (begin, mut wrong) = (Instant::now(), FailureTimer::default());
-        let (stuck, other) =
-            (WaitProgress::Blocked("no such path".into()), WaitProgress::Blocked("no such branch".into()));
-        let at = |seconds| begin + Duration::from_secs(seconds);
-        assert!(!wrong.has_expired(&stuck, true, at(0)) && !wrong.has_expired(&stuck, true, at(4)));
-        assert!(!wrong.has_expired(&other, true, at(5)), "it is another");
-        assert!(wrong.has_expired(&other, true, at(10)));
-        assert!(!wrong.has_expired(&WaitProgress::Pending("x".into()), true, at(10)));
-        assert!(!wrong.has_expired(&other, true, at(11)), "it was mended meanwhile");
-        let failing = WaitProgress::Failing("away".into());
-        assert!(!wrong.has_expired(&failing, true, at(12)) && !wrong.has_expired(&failing, true, at(41)));
-        assert!(wrong.has_expired(&failing, true, at(42)));
-        assert!(wrong.has_expired(&WaitProgress::Blocked("it was deleted".into()), false, at(43)));
-    }
-
-    #[test]
-    fn wait_reports_the_reason_of_a_failed_sync() {
-        let mut object = application("OutOfSync", "Missing");
-        object["status"]["operationState"] = json!({ "phase": "Failed", "message": "no namespace" });
-        assert_eq!(WaitGoal::Synced.progress(Some(&object)), WaitProgress::Failing("no namespace".into()));
-        // Argo CD retries the sync.
-        object["status"]["operationState"] =
-            json!({ "phase": "Running", "finishedAt": "x", "message": "no namespace" });
-        assert_eq!(WaitGoal::Ready.progress(Some(&object)), WaitProgress::Pending("Failing no namespace".into()));
-        let condition = json!({ "type": "ConnectionInitializationSucceeded", "status": "Unknown", "message": "away" });
-        let environment = json!({ "status": { "conditions": [condition] } });
-        assert_eq!(WaitGoal::Environment.progress(Some(&environment)), WaitProgress::Failing("away".into()));
-        let conditions = json!([
-            { "type": "ErrorOccurred", "status": "True", "message": "away" },
-            { "type": "ValidRepositoryURL", "status": "Unknown", "message": "away" },
-        ]);
-        let repository = json!({ "status": { "conditions": conditions } });
-        let way = WaitGoal::Repository.progress(Some(&repository));
-        assert_eq!(way, WaitProgress::Failing("away".into()));
-        assert!(hint(WaitGoal::Repository, &way).contains("reaches the git server"));
-    }
+/// Whether the repository or its credential is missing or wrong.
+fn is_access(way: &WaitProgress) -> bool {
+    matches!(way, WaitProgress::Blocked(why) if ErrorClass::of(why) == ErrorClass::Access)
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,6 +59,9 @@ impl ClusterConnector {
             let client = embedded.client_of(&cluster.name).await;
             return Ok(ClusterConnection { client, embedded: true, auth: None });
         }
+        if let Some(client) = self.clusters.logical_cluster(&cluster.name).await {
+            return Ok(ClusterConnection { client, embedded: false, auth: None });
+        }
         let door = ClusterAuth::with_token(&self.token(cluster).await?)?;
         Ok(ClusterConnection { client: door.client(cluster)?, embedded: false, auth: Some((door, cluster.clone())) })
     }

@@ -20,11 +20,13 @@ use super::hosting::IntegrationsManager;
 use crate::cluster_args::ClusterArgs;
 use crate::explain::{OutputFormat, print};
 use crate::failure::{self, CommandError};
+use crate::kernel::StateDir;
 use crate::stderr::print_stderr;
 use crate::{DIFFERS, hosted, kernel};
 
 /// Show what would be written on the live clusters of a configuration; write nothing
 #[derive(Args)]
+#[command(mut_arg("state_dir", |arg| arg.help("State directory of the `up` that serves the clusters [default: kernel in the user's data directory]")))]
 pub struct IntegrationsPlan {
     /// Configuration file with the section `integrations`
     #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
@@ -37,20 +39,22 @@ pub struct IntegrationsPlan {
     output: OutputFormat,
     #[command(flatten)]
     cluster_args: ClusterArgs,
+    #[command(flatten)]
+    state: StateDir,
 }
 
 impl IntegrationsPlan {
     /// Prints the report; exits with 2 if something would be written, and with 1 if a part could not be planned.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
         let mut config = kernel::read_config(&self.config)?;
-        self.cluster_args.apply_to(&mut config);
+        self.cluster_args.apply_with_up(&mut config, &self.state);
         let Some(section) = &config.integrations else {
             let file = self.config.display();
             return Err(
-                format!("{file} has no section `integrations`\nhint: see docs/reference/integrations.md").into()
+                format!("{file} has no section `integrations`\nhint: add it; `switchboard init --config -` prints an example").into()
             );
         };
-        let clusters = hosted::connect(&config).await?;
+        let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state);
         let mut manager = IntegrationsManager::new(section, &config.topology, clusters)?;
         let (operators, mut failed) = manager.load_operators().await?;
         let looks = operators.into_iter().map(|(operator, name, client)| self.look(&config, operator, name, client));

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use switchboard_kernel::redact::REDACTED;
 use switchboard_object::yaml;
 use switchboard_plugs::apparatus::config_values;
 use switchboard_plugs::model::ResourceAction;
-use switchboard_plugs::preview::{CouplingPreview, PreviewFiles, preview};
+use switchboard_plugs::preview::{CouplingPreview, PreviewFiles, preview, preview_with_secrets};
 use switchboard_plugs::render::{CouplingSide, TemplateEngine};
 
 use crate::failure::CommandError;
@@ -28,6 +29,10 @@ pub struct PlugsRender {
     /// the dependent parts are left out
     #[arg(long, value_name = "SIDE=FILE", value_parser = answer)]
     answer: Vec<(CouplingSide, PathBuf)>,
+    /// Print secret values; without this flag, values of Secrets, values that the interface marks as secret, and texts
+    /// that depend on them are redacted
+    #[arg(long)]
+    show_secrets: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: PreviewFormat,
@@ -88,7 +93,11 @@ impl PlugsRender {
         let (plug, socket) = self.plug_and_socket(&objects)?;
         // The output depends on the files only, not on the time or randomness of the machine.
         let engine = TemplateEngine::new(Timestamp::UNIX_EPOCH, "offline");
-        let preview = preview(&plug, &socket, &self.preview_files(objects)?, &engine)?;
+        let files = self.preview_files(objects)?;
+        let preview = match self.show_secrets {
+            true => preview_with_secrets(&plug, &socket, &files, &engine)?,
+            false => preview(&plug, &socket, &files, &engine)?,
+        };
         preview.left_out.iter().for_each(|left| print_stderr(format_args!("note: omitted: {left}")));
         for coupling_side in &preview.unanswered {
             let side = coupling_side.as_str();
@@ -96,10 +105,14 @@ impl PlugsRender {
                 "hint: write the response of POST /config of the {side}'s apparatus to a file, and pass it with --answer {side}=FILE"
             ));
         }
-        match self.output {
-            PreviewFormat::Json => output_format::write(&format!("{}\n", serde_json::to_string_pretty(&preview)?)),
-            PreviewFormat::Yaml => output_format::write(&documents(&preview)),
+        let text = match self.output {
+            PreviewFormat::Json => format!("{}\n", serde_json::to_string_pretty(&preview)?),
+            PreviewFormat::Yaml => documents(&preview),
+        };
+        if !self.show_secrets && text.contains(REDACTED) {
+            print_stderr("note: secret values are redacted; --show-secrets prints them");
         }
+        output_format::write(&text)
     }
 
     /// Collects the objects and the responses.

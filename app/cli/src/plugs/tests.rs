@@ -32,7 +32,7 @@ fn rows(schema: &Value, path: &str, out: &mut Vec<String>) {
         let default = property.get("default").map(|value| format!(" Default: `{value}`.")).unwrap_or_default();
         let known = property["enum"].as_array().map(|all| {
             let all: Vec<String> = all.iter().map(|one| format!("`{}`", one.as_str().unwrap_or_default())).collect();
-            format!(" One of {}.", all.join(", "))
+            format!(" Values: {}.", all.join(", "))
         });
         let printed = format!("{printed}{}{default}", known.unwrap_or_default());
         out.push(format!("| `{path}` | {} | {must} | {} |", kind(property), printed.trim()));
@@ -83,7 +83,7 @@ fn reference_of_kinds_matches_the_definitions() {
             rows(&schema["properties"]["spec"], "spec", &mut fields);
             rows(&schema["properties"]["status"], "status", &mut fields);
             text.push_str(&format!("\n## {kind}\n\n`{group}/{}`. {about}\n\n", version["name"].as_str().unwrap()));
-            text.push_str("| field | is | must be there | meaning |\n|---|---|---|---|\n");
+            text.push_str("| field | type | required | meaning |\n|---|---|---|---|\n");
             text.push_str(&format!("{}\n", fields.join("\n")));
         }
     }

@@ -8,6 +8,7 @@ use kube::{Client, Config};
 use serde_json::Value;
 use switchboard_chart::capabilities::{Capabilities, KubeVersion};
 use switchboard_chart::render::ClusterLookup;
+use switchboard_object::causes::root_cause;
 use tokio::runtime::Handle;
 
 use super::flags::ClusterAccessArgs;
@@ -228,15 +229,6 @@ fn unreachable(cause: String) -> String {
     let error_text = format!("cluster reachability check failed: kubernetes cluster unreachable: {cause}");
     print_stderr(format!("level=ERROR msg={error_text:?}"));
     error_text
-}
-
-/// Returns the message of the innermost cause.
-fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    cause.to_string()
 }
 
 fn connection_error(server: &str, error: &kube::Error) -> String {

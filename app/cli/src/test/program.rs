@@ -105,7 +105,7 @@ mod tests {
         let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
         let (finished, _) = shell(&script, 300);
         assert!(matches!(finished.ended, ProgramExit::TimedOut), "{finished:?}");
-        assert_eq!(reader.join().unwrap(), b"", "nobody holds the pipe any more");
+        assert_eq!(reader.join().unwrap(), b"", "no process holds the pipe open");
     }
 
     #[test]

@@ -184,7 +184,7 @@ async fn plant(up: &UpProcess) {
 async fn console_exposes_no_secret() {
     let up = coupled().await;
     plant(&up).await;
-    up.row("teller", |row| row["word"] == "Failing").await;
+    up.row("teller", |row| row["state"] == "Failing").await;
     let at = address(&up, "console");
     let seen = tokio::task::spawn_blocking(move || crawl::crawl(&at, |path, page| hidden(path, page.as_bytes())))
         .await
@@ -215,7 +215,7 @@ async fn kernel_logs_and_stores_no_secret() {
     let secrets: Api<Secret> = Api::default_namespaced(up.serving.client(CONTEXT).await);
     secrets.delete("made", &Default::default()).await.unwrap();
     follows(&up, ROTATED).await;
-    up.row("teller", |row| row["word"] == "Failing").await;
+    up.row("teller", |row| row["state"] == "Failing").await;
     for question in [
         vec!["top"],
         vec!["top", "-o", "json"],

@@ -171,21 +171,21 @@ fn missing_directory_is_named_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     for (arguments, hint) in [
-        (vec!["test", &at("none")], "hint: give the one that holds the cases"),
+        (vec!["test", &at("none")], "hint: pass the directory with the cases"),
         (
             vec!["test", "apply-configuration", "--test-dir", &at("none"), "--output-dir", &at("out")],
-            "hint: --test-dir takes",
+            "hint: pass ",
         ),
         (
             vec!["gather", "prune", "--operator", "greeter", "--from", &at("none"), "--to", &at("to")],
-            "hint: --from takes",
+            "hint: pass ",
         ),
-        (vec!["gather", "apply", "--from", &at("none")], "hint: --from takes"),
+        (vec!["gather", "apply", "--from", &at("none")], "hint: pass "),
     ] {
         let output = run(&arguments);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert!(
-            stderr_text(&output).contains("error: there is no") && stderr_text(&output).contains(hint),
+            stderr_text(&output).contains("error: could not find the directory") && stderr_text(&output).contains(hint),
             "{}",
             stderr_text(&output)
         );
@@ -249,7 +249,7 @@ fn unreadable_cases_are_named() {
     assert!(stderr_text(&output).contains("  `binaryName` is missing\n"), "{}", stderr_text(&output));
     fs::create_dir(desk.path("empty")).unwrap();
     let empty = run(&["test", &desk.path("empty").display().to_string()]);
-    assert!(stderr_text(&empty).starts_with("error: there is no case below"), "{}", stderr_text(&empty));
+    assert!(stderr_text(&empty).starts_with("error: could not find a case below"), "{}", stderr_text(&empty));
     assert_eq!(run(&["test"]).status.code(), Some(64));
 }
 
@@ -346,7 +346,7 @@ fn native_operator_fails_its_fault_test() {
     assert_eq!(verdicts(&desk.test(&[])), ["PASS a"]);
     let output = desk.test(&["--fault-test"]);
     assert_eq!(verdicts(&output), ["FAIL a"]);
-    assert!(out(&output).contains("probe: none: writes though nothing changed"), "{}", out(&output));
+    assert!(out(&output).contains("fault test: none: writes although nothing changed"), "{}", out(&output));
 }
 
 #[test]

@@ -197,7 +197,7 @@ async fn a_decision_about_a_plug_is_replayed_with_the_settings_it_was_made_with(
         "spec": {"socket": {"name": "db"}}});
     post(&running, &format!("{group}/sockets"), &socket).await;
     post(&running, &format!("{group}/plugs"), &plug).await;
-    running.row("plugs", |row| row["word"] == "Ready" && row["writes"].as_u64() > Some(2)).await;
+    running.row("plugs", |row| row["state"] == "Ready" && row["writes"].as_u64() > Some(2)).await;
     let mut seen = 0;
     for number in 1..30 {
         let output = running.ask(&["replay", &number.to_string()]);

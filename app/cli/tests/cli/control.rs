@@ -43,7 +43,7 @@ async fn unit_is_reconciled_on_request_and_missing_unit_is_named() {
     let running = UpProcess::up("operators:\n  greeter: {debounce: 0s, coolDown: 0s}\n");
     running.guest("ada").await;
     running.guest("bob").await;
-    running.row("greeter", |row| row["word"] == "Waiting" && row["runs"] == 2).await;
+    running.row("greeter", |row| row["state"] == "Waiting" && row["runs"] == 2).await;
     assert_eq!(stderr_text(&running.ask(&["reconcile", "greeter", "default/ada"])), "triggered 1 unit of greeter\n");
     running.row("greeter", |row| row["runs"] == 3).await;
     assert_eq!(stderr_text(&running.ask(&["reconcile", "greeter"])), "triggered 2 units of greeter\n");
@@ -90,11 +90,11 @@ async fn deleted_greeting_is_recreated_at_once() {
 #[tokio::test]
 async fn replay_finds_an_operator_with_hidden_state() {
     let running = UpProcess::up("operators:\n  rogue-remembers: {debounce: 0s, coolDown: 0s}\n");
-    running.row("rogue-remembers", |row| row["word"] == "Ready").await;
+    running.row("rogue-remembers", |row| row["state"] == "Ready").await;
     let question = serde_json::from_value(json!({"metadata": {"name": "question"}})).unwrap();
     running.maps().await.create(&PostParams::default(), &question).await.unwrap();
     let decision = eventually("the answer in the journal", || async {
-        let decision = running.json(&["why", "configmap/answer"])["written"]["decision"].clone();
+        let decision = running.json(&["why", "configmap/answer"])["lastWrite"]["decision"].clone();
         decision.is_u64().then(|| decision.to_string())
     })
     .await;
@@ -109,7 +109,7 @@ async fn replay_finds_an_operator_with_hidden_state() {
 async fn decision_of_why_not_can_be_replayed() {
     let running = UpProcess::up(GREETER);
     running.guest("ada").await;
-    running.row("greeter", |row| row["word"] == "Waiting").await;
+    running.row("greeter", |row| row["state"] == "Waiting").await;
     // A run without a cause repeats the decision. The journal keeps it in memory and writes it from time to time.
     for runs in [2, 3] {
         assert_eq!(running.ask(&["reconcile", "greeter"]).status.code(), Some(0));
@@ -117,7 +117,7 @@ async fn decision_of_why_not_can_be_replayed() {
     }
     for more in [&[][..], &["--unit", "default/ada"]] {
         let printed = running.json(&[&["why-not", "greeter"], more].concat());
-        let replayed = running.ask(&["replay", &printed["units"][0]["last"].to_string()]);
+        let replayed = running.ask(&["replay", &printed["units"][0]["lastDecision"].to_string()]);
         assert_eq!(replayed.status.code(), Some(0), "{}", stderr_text(&replayed));
     }
 }
@@ -125,9 +125,9 @@ async fn decision_of_why_not_can_be_replayed() {
 #[tokio::test]
 async fn hung_decision_is_replayed_without_a_verdict() {
     let running = UpProcess::up("operators:\n  rogue-hangs: {debounce: 0s, coolDown: 0s, timeout: 50ms}\n");
-    running.row("rogue-hangs", |row| row["word"] == "Failing").await;
+    running.row("rogue-hangs", |row| row["state"] == "Failing").await;
     let decision = eventually("its decision", || async {
-        let decision = running.json(&["why-not", "rogue-hangs"])["units"][0]["last"].clone();
+        let decision = running.json(&["why-not", "rogue-hangs"])["units"][0]["lastDecision"].clone();
         decision.is_u64().then(|| decision.to_string())
     })
     .await;

@@ -1,4 +1,4 @@
-//! Output of `switchboard probe`.
+//! Output of `switchboard fault-test`.
 
 use std::path::Path;
 
@@ -28,10 +28,10 @@ fn failure_has_the_command_that_repeats_it() {
     let output = run(&["fault-test", "rogue-loops", "--case", &case]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
     let printed = String::from_utf8(output.stdout).unwrap();
-    let replay = format!("  replay: switchboard probe rogue-loops --case {case} --fault 'none'");
+    let replay = format!("  replay: switchboard fault-test rogue-loops --case {case} --fault 'none'");
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!((lines[0], lines[2]), ("rogue-loops: 1 runs, 1 failed", replay.as_str()), "{printed}");
-    assert!(lines[1].starts_with("none: writes though nothing changed"), "{printed}");
+    assert!(lines[1].starts_with("none: writes although nothing changed"), "{printed}");
     let again = run(&["fault-test", "rogue-loops", "--case", &case, "--fault", "none"]);
     assert_eq!(String::from_utf8(again.stdout).unwrap(), printed);
 }
@@ -43,7 +43,7 @@ fn invalid_arguments_are_refused() {
     }
     let output = run(&["fault-test", "greeter", "--case", &greeter(), "--fault", "crash-at-writes:1"]);
     assert_eq!(output.status.code(), Some(64));
-    assert!(stderr_text(&output).contains("no fault is called `crash-at-writes`"), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("unknown fault `crash-at-writes`"), "{}", stderr_text(&output));
     let output = run(&["fault-test", "rogue-red", "--case", &greeter()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(

@@ -61,16 +61,16 @@ fn damaged_and_removed_files_of_a_data_directory() {
     let (whole, written) = (fs::read(&certificates).unwrap(), fs::read(&log).unwrap());
 
     fs::write(&certificates, &whole[..100]).unwrap();
-    up_is_refused(directory.path(), "certificates.pem does not hold", "put a copy back");
+    up_is_refused(directory.path(), "certificates.pem does not hold", "restore the file from a backup");
     fs::write(&certificates, whole).unwrap();
 
     let mut damaged = written.clone();
     damaged[200] ^= 1;
     fs::write(&log, damaged).unwrap();
-    up_is_refused(directory.path(), "is damaged at byte", "back from a copy");
+    up_is_refused(directory.path(), "is damaged at byte", "restore the data directory from a backup");
 
     fs::remove_file(&log).unwrap();
-    up_is_refused(directory.path(), "is missing", "back from a copy");
+    up_is_refused(directory.path(), "is missing", "restore the data directory from a backup");
 
     let store = directory.path().join("store");
     fs::remove_dir_all(&store).unwrap();
@@ -86,7 +86,7 @@ fn damaged_and_removed_files_of_a_data_directory() {
 #[test]
 fn a_file_where_the_data_directory_should_be() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    up_is_refused(file.path(), "could not make the data directory", "a file is where a directory should be");
+    up_is_refused(file.path(), "could not create the data directory", "pass the path of a directory");
 }
 
 #[test]

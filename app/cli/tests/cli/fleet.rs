@@ -48,7 +48,10 @@ async fn instances_are_added_listed_cordoned_and_removed() {
     );
     assert!(stderr_text(&missing).contains("--create-namespace"), "{}", stderr_text(&missing));
     let added = printed(&cluster, &["fleet", "add", "argocd", "--create-namespace"], true).await;
-    assert_eq!(added, "Namespace  State   Applications  Units   Moving\nargocd     active  0/1000        0/1000  0\n");
+    assert_eq!(
+        added,
+        "Namespace  State   Applications  Placements  Moving\nargocd     active  0/1000        0/1000      0\n"
+    );
     printed(&cluster, &["fleet", "add", "argocd-2", "--create-namespace", "--max-applications", "5"], true).await;
     printed(&cluster, &["fleet", "cordon", "argocd-2"], true).await;
     let listed: Value = serde_json::from_str(&printed(&cluster, &["fleet", "list", "-o", "json"], true).await).unwrap();
@@ -92,9 +95,16 @@ async fn fleet_is_printed_in_every_format_and_watched() {
     assert_eq!((&added["namespace"], &added["state"]), (&"argocd".into(), &"active".into()));
     let id = added["id"].as_str().unwrap();
     let wide = printed(&cluster, &["fleet", "list", "-o", "wide"], true).await;
-    assert!(wide.starts_with("Namespace  State   Applications  Units   Moving  Id ") && wide.contains(id), "{wide}");
+    assert!(
+        wide.starts_with("Namespace  State   Applications  Placements  Moving  Id ") && wide.contains(id),
+        "{wide}"
+    );
     let none = run(&cluster, &["fleet", "list", "--placements"], true).await;
-    assert!(none.stdout.is_empty() && stderr_text(&none).starts_with("no units\nhint: "), "{}", stderr_text(&none));
+    assert!(
+        none.stdout.is_empty() && stderr_text(&none).starts_with("no placements\nhint: "),
+        "{}",
+        stderr_text(&none)
+    );
     assert_eq!(printed(&cluster, &["fleet", "list", "--placements", "-o", "json"], true).await, "[]\n");
     let yaml = printed(&cluster, &["fleet", "cordon", "argocd", "-o", "yaml"], true).await;
     assert!(yaml.contains("\nstate: cordoned\n"), "{yaml}");
@@ -173,7 +183,7 @@ async fn backup_is_restored_and_rows_are_counted() {
         "total_number_of_operationDB_rows 0",
         "active_gitopsDeployments{gitopsDeployment=\"success\"} 0",
         "gitops_argocd_apps_reconciled_percent 100",
-        "switchboard_gitops_metrics_ok 1",
+        "switchboard_gitops_scrape_success 1",
     ] {
         assert!(page.lines().any(|one| one == line), "{line} is not in\n{page}");
     }
@@ -184,7 +194,7 @@ async fn backup_is_restored_and_rows_are_counted() {
     let wrong = run(&cluster, &["restore", "other"], true).await;
     assert!(stderr_text(&wrong).starts_with("error: could not read line 1 of the backup\n"), "{}", stderr_text(&wrong));
     assert!(
-        stderr_text(&wrong).contains("\nhint: give a whole file that `switchboard gitops backup`"),
+        stderr_text(&wrong).contains("\nhint: pass a complete file that `switchboard gitops backup`"),
         "{}",
         stderr_text(&wrong)
     );
@@ -220,6 +230,62 @@ async fn missing_database_is_not_created() {
     }
 }
 
+/// Commands need no flags for the service of `switchboard up`: its database and key are in the state directory beside its
+/// kubeconfig.
+#[tokio::test(flavor = "multi_thread")]
+async fn database_of_switchboard_up_is_found() {
+    let cluster = GitopsCluster::bare().await;
+    let (kubeconfig, state) = (cluster.kubeconfig().display().to_string(), cluster.folder().join("kernel"));
+    let bare = |arguments: &[&str]| {
+        let mut command = switchboard(&["gitops"]);
+        for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "DB_PASS", "KUBECONFIG"] {
+            command.env_remove(variable);
+        }
+        command.env("HOME", cluster.folder().join("home")).env_remove("XDG_DATA_HOME");
+        command.args(arguments).current_dir(cluster.folder());
+        command
+    };
+    let output =
+        async |mut command: Command| tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let none = output(bare(&["fleet", "list", "--kubeconfig", &kubeconfig])).await;
+    assert_eq!(none.status.code(), Some(1));
+    let home = cluster.folder().join("home/.local/share/switchboard/kernel");
+    assert_eq!(
+        stderr_text(&none),
+        format!(
+            "error: no database is configured, and there is no gitops.db in {} or {}\n\
+             hint: pass --state-dir DIR of `switchboard up` or `run`, or --database URL with \
+             --credentials-key-file FILE or --plaintext-credentials\n",
+            state.display(),
+            home.display()
+        )
+    );
+
+    std::fs::create_dir(&state).unwrap();
+    let key = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [1; 32]);
+    std::fs::write(state.join("gitops.keys"), format!("key1:{key}\n")).unwrap();
+    let file = "sqlite:kernel/gitops.db";
+    let migrate = ["migrate", "--database", file, "--credentials-key-file", "kernel/gitops.keys"];
+    assert!(output(bare(&migrate)).await.status.success());
+    let used = format!("using the database {}\n", state.join("gitops.db").display());
+    let add = ["fleet", "add", "argocd", "--create-namespace", "--kubeconfig", &kubeconfig];
+    for arguments in
+        [&add[..], &["fleet", "list", "--kubeconfig", &kubeconfig], &["metrics", "--kubeconfig", &kubeconfig]]
+    {
+        let done = output(bare(arguments)).await;
+        assert!(done.status.success(), "{arguments:?}: {}", stderr_text(&done));
+        assert_eq!(stderr_text(&done), used, "{arguments:?}");
+    }
+    let mut by_variable = bare(&["fleet", "list"]);
+    by_variable.env("KUBECONFIG", &kubeconfig);
+    let listed = output(by_variable).await;
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("argocd     active"), "{}", stderr_text(&listed));
+    for arguments in [&["backup", "one", "--state-dir", "kernel"][..], &["backup", "two", "--database", file]] {
+        let done = output(bare(arguments)).await;
+        assert!(done.status.success(), "{arguments:?}: {}", stderr_text(&done));
+    }
+}
+
 /// Unknown facts are reported before anything is created.
 #[tokio::test(flavor = "multi_thread")]
 async fn restore_without_its_cluster_reports_and_creates_nothing() {
@@ -240,7 +306,10 @@ async fn restore_without_its_cluster_reports_and_creates_nothing() {
         stderr_text.starts_with("error: could not list the Applications of the cluster of the Argo CD instances\n"),
         "{stderr_text}"
     );
-    assert!(stderr_text.contains("\nhint: does the cluster run") && !stderr_text.contains("``"), "{stderr_text}");
+    assert!(
+        stderr_text.contains("\nhint: check that the cluster is running") && !stderr_text.contains("``"),
+        "{stderr_text}"
+    );
     assert!(!cluster.folder().join("made.db").exists(), "nothing was made");
 }
 
@@ -283,5 +352,5 @@ async fn an_agent_with_another_key_does_not_start() {
         "{}",
         stderr_text(&refused)
     );
-    assert!(stderr_text(&refused).contains("hint: is it the right key file?"), "{}", stderr_text(&refused));
+    assert!(stderr_text(&refused).contains("hint: check the key file"), "{}", stderr_text(&refused));
 }

@@ -284,7 +284,7 @@ async fn writes_for_two_types_of_one_cluster_are_applied_once() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
         let lines = String::from_utf8(output.stdout.clone()).unwrap();
         assert_eq!(lines.lines().filter(|line| line.starts_with(first)).count(), 2, "{lines}");
-        assert!(stderr_text(&output).contains("2 of 2 carried out"), "{}", stderr_text(&output));
+        assert!(stderr_text(&output).contains("applied 2 of 2 mutations"), "{}", stderr_text(&output));
     }
     let namespaces: Api<Namespace> = Api::all(cluster.client(CONTEXT).await);
     let all = namespaces.list(&ListParams::default()).await.unwrap();
@@ -300,9 +300,9 @@ fn directory_without_results_is_not_applied() {
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         stderr_text(&output)
     };
-    assert!(apply().contains(" is no mutation directory\nhint: --from takes "), "{}", apply());
+    assert!(apply().contains(" is not a mutation directory\nhint: pass the --output-dir "), "{}", apply());
     (0..30).for_each(|n| write(folder.path(), &format!("src/{n}.rs"), ""));
-    assert!(apply().contains(" is no mutation directory\nhint: --from takes "), "{}", apply());
+    assert!(apply().contains(" is not a mutation directory\nhint: pass the --output-dir "), "{}", apply());
     write(folder.path(), "controller-results.yaml", "controllerResults: []\n");
     let printed = apply();
     assert!(printed.contains("nothing was written") && printed.contains("\n  and 10 more"), "{printed}");

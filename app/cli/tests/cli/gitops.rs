@@ -28,11 +28,11 @@ fn database_is_planned_created_and_then_unchanged() {
     assert_eq!(plan.status.code(), Some(2), "{}", stderr_text(&plan));
     assert_eq!(
         printed(&plan),
-        "database     SQLite in gitops.db\nfound        nothing\nmake         1: the tables of the original\n\
-         make         2: wider columns, indexes, log of changes\nmake         3: which Argo CD serves whom\n\
-         make         4: what is to be removed from clusters of tenants\nmake         5: what a backend was told\n\
-         make         6: tokens of service accounts on clusters of tenants\n\
-         make         7: changes are logged by statement\n"
+        "database     SQLite in gitops.db\nfound        nothing\nmake         1: tables of managed-gitops\n\
+         make         2: wider columns, indexes, log of changes\nmake         3: instances, placements and moves\n\
+         make         4: service accounts on tenants' clusters\nmake         5: settings of the backend\n\
+         make         6: tokens of these service accounts\nmake         7: log of changes by statement\n\
+         make         8: names of move steps\n"
     );
     assert!(!folder.path().join("gitops.db").exists(), "a plan makes no file");
     let made = migrate(folder.path(), &base);
@@ -40,7 +40,7 @@ fn database_is_planned_created_and_then_unchanged() {
     assert!(printed(&made).contains("made         2: wider columns"), "{}", printed(&made));
     let again = migrate(folder.path(), &[&base[..], &["--dry-run"]].concat());
     assert_eq!(again.status.code(), Some(0));
-    assert_eq!(printed(&again), "database     SQLite in gitops.db\nfound        version 7\nnothing to do\n");
+    assert_eq!(printed(&again), "database     SQLite in gitops.db\nfound        version 8\nnothing to do\n");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn missing_settings_are_requested() {
         "error: no database is configured\nhint: pass --database postgres://… or --database sqlite:FILE\n"
     );
     let unsealed = migrate(folder.path(), &["--database", "sqlite:g.db"]);
-    assert!(stderr_text(&unsealed).contains("hint: give --credentials-key-file a file"), "{}", stderr_text(&unsealed));
+    assert!(stderr_text(&unsealed).contains("hint: pass a key file with --credentials-key-file"), "{}", stderr_text(&unsealed));
     let odd = migrate(folder.path(), &["--database", "mysql://x", "--plaintext-credentials"]);
     assert!(stderr_text(&odd).contains("neither with `postgres://` nor with `sqlite:`"), "{}", stderr_text(&odd));
     std::fs::write(folder.path().join("keys"), "topsecret\n").unwrap();
@@ -74,7 +74,7 @@ fn missing_settings_are_requested() {
         stderr_text(&bad)
     );
     let lost = migrate(folder.path(), &["--database", "sqlite:no/such/g.db", "--plaintext-credentials"]);
-    assert!(stderr_text(&lost).contains("hint: check the file's path"), "{}", stderr_text(&lost));
+    assert!(stderr_text(&lost).contains("hint: check the path"), "{}", stderr_text(&lost));
 }
 
 #[test]
@@ -86,5 +86,5 @@ fn unreachable_server_is_reported_without_the_password() {
     let stderr_text = stderr_text(&output);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr_text.starts_with(&format!("error: could not connect to PostgreSQL at {closed}\n")), "{stderr_text}");
-    assert!(stderr_text.contains("hint: is the server running") && !stderr_text.contains("hunter2"), "{stderr_text}");
+    assert!(stderr_text.contains("hint: check that the server is running") && !stderr_text.contains("hunter2"), "{stderr_text}");
 }

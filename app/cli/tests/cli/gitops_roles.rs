@@ -128,13 +128,13 @@ async fn agent_waits_for_the_backend_to_migrate() {
     command.env("SELF_HEAL_INTERVAL", "5");
     let agent = RoleProcess::start(&cluster, "agent", command);
     agent.says("note: SELF_HEAL_INTERVAL has no effect: ").await;
-    agent.says("waits for a backend to migrate the database").await;
+    agent.says("waiting for a backend to migrate the database").await;
     let mut command = role(&cluster, "backend");
     command.args(["--console", "127.0.0.1:0", "--console-host", "gitops.example.org"]);
     let backend = RoleProcess::start(&cluster, "backend", command);
     let address = backend.says("console at http://").await.trim_end_matches('/').to_string();
     assert!(!address.ends_with(":7467"), "where it was told to: {address}");
-    agent.says("hosting gitops agent").await;
+    agent.says("running gitops agent").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -251,9 +251,9 @@ async fn hint_names_the_setting_of_the_command() {
     let mut command = role(&cluster, "backend");
     command.args(["--argocd-namespace", "nowhere"]);
     let backend = RoleProcess::start(&cluster, "backend", command);
-    backend.says("hosting ").await;
+    backend.says("running ").await;
     let text = backend.text();
-    assert!(text.contains(no_argo_cd) && text.contains(" or name another with --argocd-namespace\n"), "{text}");
+    assert!(text.contains(no_argo_cd) && text.contains(" or set another one with --argocd-namespace\n"), "{text}");
     assert!(!text.contains("gitops.namespace"), "{text}");
 
     let kubeconfig = cluster.kubeconfig().display().to_string();
@@ -262,8 +262,8 @@ async fn hint_names_the_setting_of_the_command() {
     let mut command = switchboard(&["run", "--state-dir", "run.state"]);
     command.env_remove("SWITCHBOARD_GITOPS_DATABASE").env_remove("DB_ADDR");
     let run = RoleProcess::start(&cluster, "run", command);
-    run.says("hosting ").await;
+    run.says("running ").await;
     let text = run.text();
-    assert!(text.contains(no_argo_cd) && text.contains(" or name another with `gitops.namespace`\n"), "{text}");
+    assert!(text.contains(no_argo_cd) && text.contains(" or set another one with `gitops.namespace`\n"), "{text}");
     assert!(!text.contains("--argocd-namespace"), "{text}");
 }

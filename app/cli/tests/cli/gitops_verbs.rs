@@ -234,7 +234,7 @@ async fn credentials_come_from_files_and_stdin_into_secrets() {
     let again = gitops_cluster.run_with(&create, "x: 1\n").await;
     assert_eq!(
         stderr_text(&again),
-        "error: there is already something named `prod` in namespace `shop`: environment\n\
+        "error: environment `prod` already exists in namespace `shop`\n\
          hint: choose another name, or delete it first\n"
     );
     let password = gitops_cluster.folder.path().join("password");
@@ -254,14 +254,14 @@ async fn credentials_come_from_files_and_stdin_into_secrets() {
     gitops_cluster.status("gitopsdeploymentrepositorycredentials/web", condition("True", "no such user")).await;
     let refused = gitops_cluster.run(&["wait", "web", "--for", "repository"]).await;
     assert!(
-        stderr_text(&refused).starts_with("error: repository credential `web` is not taken: no such user\nhint: "),
+        stderr_text(&refused).starts_with("error: repository credential `web` is not accepted: no such user\nhint: "),
         "{}",
         stderr_text(&refused)
     );
     gitops_cluster.status("gitopsdeploymentrepositorycredentials/web", condition("False", "")).await;
     assert_eq!(
         stderr_text(&gitops_cluster.run(&["wait", "web", "--for", "repository"]).await),
-        "repository credential web is taken\n"
+        "repository credential web is accepted\n"
     );
     let short = ["repo", "create", "ssh", "--url", "git@git.example:shop/web.git", "--ssh-key-file", &password];
     assert_eq!(printed(&gitops_cluster.run(&short).await), "repository credential ssh created\n");
@@ -335,7 +335,48 @@ async fn wait_for_an_unrequested_deletion_is_reported() {
          hint: delete it first: `switchboard gitops delete NAME --wait`\n"
     );
     let late = gitops_cluster.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
-    assert!(stderr_text(&late).contains("\n  is being deleted\nhint: wait longer "), "{}", stderr_text(&late));
+    assert!(stderr_text(&late).contains("\n  being deleted\nhint: wait longer "), "{}", stderr_text(&late));
+}
+
+/// A missing path, revision or repository ends the wait with its cause; an unreachable server does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn wait_for_a_wrong_source_ends_at_once() {
+    let gitops_cluster = GitopsCluster::lay().await;
+    printed(&gitops_cluster.run(&CREATE).await);
+    let failed = async |cause: &str| {
+        let message = format!(
+            "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = {cause}"
+        );
+        let mut status = deployed("Healthy");
+        status["sync"]["status"] = json!("Unknown");
+        status["conditions"] = json!([{ "type": "ComparisonError", "status": "True", "message": message, "reason": "ComparisonError", "lastTransitionTime": "2026-01-01T00:00:00Z" }]);
+        gitops_cluster.status("gitopsdeployments/web", status).await;
+    };
+    for (cause, hint) in [
+        ("nope: app path does not exist", "correct the application "),
+        ("unable to resolve 'nope' to a commit SHA", "correct the application "),
+        ("failed to list refs: repository not found", "check the URL of the repository; "),
+        ("failed to list refs: authentication required", "check the URL of the repository; "),
+    ] {
+        failed(cause).await;
+        let began = std::time::Instant::now();
+        let ended = gitops_cluster.run(&["wait", "web", "--timeout", "300"]).await;
+        assert_eq!(ended.status.code(), Some(1), "{}", stderr_text(&ended));
+        let expected = format!("error: application `web` is not ready: {cause}\nhint: {hint}");
+        assert!(stderr_text(&ended).contains(&expected), "{}", stderr_text(&ended));
+        assert!(!stderr_text(&ended).contains("rpc error"), "{}", stderr_text(&ended));
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{cause}");
+    }
+    // The table has the cause, the object the whole message. An application that was never rendered is not healthy.
+    let table = printed(&gitops_cluster.run(&["get"]).await);
+    let row = "web   Blocked  Unknown  Unknown  failed to list refs: authentication required\n";
+    assert!(table.ends_with(row), "{table}");
+    assert!(printed(&gitops_cluster.run(&["get", "web", "-o", "yaml"]).await).contains("rpc error: code = Unknown"));
+    let away = "failed to list refs: dial tcp 192.0.2.1:443: connect: connection refused";
+    failed(away).await;
+    let late = gitops_cluster.run(&["wait", "web", "--timeout", "1"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
+    assert!(stderr_text(&late).contains(&format!("\n  Failing {away}\nhint: wait longer ")), "{}", stderr_text(&late));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -351,7 +392,7 @@ async fn hint_lists_the_requested_kind() {
         (&["wait", "none", "--for", "syncrun"], "get --kind runs -A"),
     ] {
         let stderr_text = stderr_text(&gitops_cluster.run(arguments).await);
-        let hint = format!("\nhint: `switchboard gitops {listed}` lists those of all namespaces\n");
+        let hint = format!("\nhint: `switchboard gitops {listed}` lists all namespaces\n");
         assert!(stderr_text.ends_with(&hint), "{arguments:?}: {stderr_text}");
         let mut command = switchboard(&["gitops"]);
         command.args(listed.split(' ')).arg("--kubeconfig").arg(gitops_cluster.kubeconfig());
@@ -391,7 +432,7 @@ async fn errors_have_a_hint() {
         (
             &["env", "create", "a", "--url", "https://x", "--secret", "s", "--only", "A"],
             1,
-            "error: could not create environment `a`: user specified an invalid namespace: 'A' is not a valid name of a namespace\nhint: --only ",
+            "error: could not create environment `a`: user specified an invalid namespace: 'A' is not a valid name of a namespace\nhint: pass the name of a namespace of that cluster with --only",
         ),
         (
             &["env", "create", "a", "--url", "https://x", "--credentials", "no/such"],
@@ -434,9 +475,10 @@ async fn errors_have_a_hint() {
     assert_eq!(stderr_text(&gitops_cluster.run(&["env", "get"]).await), "no environments in namespace `shop`\n");
     let bare = GitopsCluster::bare().await;
     let output = bare.run(&["get"]).await;
-    assert!(
-        stderr_text(&output).starts_with("error: the cluster does not serve the GitOps Service's kinds\nhint: "),
-        "{}",
-        stderr_text(&output)
+    assert_eq!(
+        stderr_text(&output),
+        "error: the cluster does not serve the GitOps Service's kinds\n\
+         hint: run `switchboard up` with `gitops: {}` in its configuration, or with --example deployments; \
+         on another cluster, run `switchboard gitops crds | kubectl apply -f -`\n"
     );
 }

@@ -51,7 +51,7 @@ async fn out(running: &UpProcess, field: &str, wanted: &str) {
 }
 
 fn failing(reason: &'static str) -> impl Fn(&Value) -> bool {
-    move |row| row["word"] == "Failing" && row["reason"].as_str().is_some_and(|text| text.contains(reason))
+    move |row| row["state"] == "Failing" && row["reason"].as_str().is_some_and(|text| text.contains(reason))
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn program_is_triggered_by_declared_inputs_and_replayed_without_running() 
     running.guest("somebody-else").await;
     put_words(&running, "good night").await;
     out(&running, "aloud", "good night").await;
-    running.row("stray", |row| row["word"] == "Ready" && row["writes"] == 3).await;
+    running.row("stray", |row| row["state"] == "Ready" && row["writes"] == 3).await;
 
     // The input may hold Secrets, so other users have no access.
     let work = running.folder.path().join("state/guests/stray");
@@ -73,7 +73,7 @@ async fn program_is_triggered_by_declared_inputs_and_replayed_without_running() 
     assert_eq!(mode(&work) & 0o777, 0o700);
 
     let why = running.json(&["why", "configmap/stray-out"]);
-    let decision = why["written"]["decision"].as_u64().unwrap_or_else(|| panic!("{why}")).to_string();
+    let decision = why["lastWrite"]["decision"].as_u64().unwrap_or_else(|| panic!("{why}")).to_string();
     let UpProcess { serving, folder } = running;
     assert_eq!(serving.stop().0, Some(0));
     let replayed = crate::up_process::ask(&folder.path().join("state"), &["replay", &decision]);
@@ -236,7 +236,7 @@ async fn a_type_that_is_served_later_is_noticed() {
     })
     .await;
     out(&running, "aloud", "a widget").await;
-    running.row("stray", |row| row["word"] == "Ready").await;
+    running.row("stray", |row| row["state"] == "Ready").await;
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn repeated_event_is_one_event_with_a_count() {
         put_words(&running, &words).await;
         out(&running, "aloud", &words).await;
     }
-    running.row("stray", |row| row["word"] == "Ready").await;
+    running.row("stray", |row| row["state"] == "Ready").await;
     let events: Api<Event> = Api::default_namespaced(running.serving.client(CONTEXT).await);
     let printed = events.list(&Default::default()).await.unwrap().items;
     let printed: Vec<_> = printed.into_iter().filter(|event| event.reason.as_deref() == Some("Spoke")).collect();
@@ -281,7 +281,7 @@ async fn unrecordable_writes_are_reported_once_with_a_hint() {
     let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: degraded", "")));
     let words = "its library cannot record deletions in a namespace";
     let printed =
-        |row: &Value| row["word"] == "Blocked" && row["reason"].as_str().is_some_and(|text| text.contains(words));
+        |row: &Value| row["state"] == "Blocked" && row["reason"].as_str().is_some_and(|text| text.contains(words));
     running.row("stray", printed).await;
     put_words(&running, "again").await;
     running.row("stray", |row| row["runs"].as_u64() >= Some(2)).await;
@@ -328,7 +328,7 @@ async fn unchanged_live_runs_are_not_recorded() {
     let account = "live: true\n  serviceAccount: kube-system/default\n  resync: 1s";
     let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "", account)));
     let_write(&running.serving.client(CONTEXT).await, "kube-system", "default").await;
-    let row = running.row("stray", |row| row["word"] == "Ready").await;
+    let row = running.row("stray", |row| row["state"] == "Ready").await;
     let runs = row["runs"].as_u64().unwrap();
     running.row("stray", |row| row["runs"].as_u64() >= Some(runs + 5)).await;
     let UpProcess { serving, folder } = running;
@@ -355,7 +355,7 @@ async fn live_command_has_its_own_identity_and_uses_the_proxy() {
     running.row("stray", failing("could not get a token for service account default/stray")).await;
     create(Api::<ServiceAccount>::default_namespaced(client), json!({"metadata": {"name": "stray"}})).await;
     out(&running, "live", "proxy says 200, a token is there").await;
-    running.row("stray", |row| row["word"] == "Ready").await;
+    running.row("stray", |row| row["state"] == "Ready").await;
 }
 
 #[tokio::test]

@@ -206,7 +206,7 @@ async fn up_follows_the_data_on_every_cluster() {
     })
     .await;
     assert!(next.ends_with(":next"), "{next}");
-    running.row("integrations@stage-01", |row| row["word"] == "Ready").await;
+    running.row("integrations@stage-01", |row| row["state"] == "Ready").await;
     // Installing an integration elsewhere takes one entry in one file: a missing namespace is created as well.
     let lean = json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "elsewhere",
         "cluster": {"name": "stage-01", "serverUrl": "https://x"}, "environment": {"name": "stage"}});
@@ -234,7 +234,7 @@ async fn decisions_on_every_cluster_of_the_data_are_replayed_the_same() {
         data.path().display()
     ));
     for cluster in ["stage-01", "prod-01", "edge-01"] {
-        running.row(&format!("integrations@{cluster}"), |row| row["word"] == "Ready").await;
+        running.row(&format!("integrations@{cluster}"), |row| row["state"] == "Ready").await;
     }
     let state = running.file("state");
     let mut seen = std::collections::BTreeSet::new();

@@ -16,14 +16,14 @@ const GREETER: &str = "operators:\n  greeter: {debounce: 0s, coolDown: 0s}\n";
 async fn greeted() -> UpProcess {
     let running = UpProcess::up(GREETER);
     running.guest("ada").await;
-    running.row("greeter", |row| row["word"] == "Waiting").await;
+    running.row("greeter", |row| row["state"] == "Waiting").await;
     running.words().await;
     assert_eq!(running.greeting("ada").await, "Good day, ada!");
-    running.row("greeter", |row| row["word"] == "Ready").await;
+    running.row("greeter", |row| row["state"] == "Ready").await;
     // The journal is written by a separate thread.
     eventually("the decision in the journal", || async {
         let why = running.json(&["why", "configmap/ada-greeting"]);
-        (!why["written"].is_null()).then_some(())
+        (!why["lastWrite"].is_null()).then_some(())
     })
     .await;
     running
@@ -81,15 +81,15 @@ configmaps/default/ada-greeting was last written by greeter default/ada, SPAN ag
         assert!(text.lines().take(5).any(|line| line.starts_with("  because ")), "{text}");
     }
     let json = running.json(&["why", "configmap/ada-greeting", "--field", ".data.text"]);
-    assert_eq!(json["written"]["operator"], "greeter");
-    assert_eq!(json["written"]["value"], "Good day, ada!");
+    assert_eq!(json["lastWrite"]["operator"], "greeter");
+    assert_eq!(json["lastWrite"]["value"], "Good day, ada!");
 }
 
 #[tokio::test]
 async fn why_reports_foreign_objects_and_awaited_inputs() {
     let running = UpProcess::up(GREETER);
     running.guest("ada").await;
-    running.row("greeter", |row| row["word"] == "Waiting").await;
+    running.row("greeter", |row| row["state"] == "Waiting").await;
     let printed = eventually("the decision in the journal", || async {
         let printed = masked(&running.ask(&["why", "configmap/ada"]));
         printed.contains("journal  reaches back").then_some(printed)
@@ -181,7 +181,7 @@ async fn top_and_replay_after_a_greeting() {
     let json = running.json(&["top"]);
     assert_eq!((&json["operators"][0]["writes"], &json["operators"][0]["units"]), (&1.into(), &1.into()));
 
-    let decision = running.json(&["why", "configmap/ada-greeting"])["written"]["decision"].to_string();
+    let decision = running.json(&["why", "configmap/ada-greeting"])["lastWrite"]["decision"].to_string();
     let replayed = running.ask(&["replay", &decision]);
     assert_eq!(masked(&replayed), "decision N of greeter default/ada: the same is decided again\n");
     assert_eq!(replayed.status.code(), Some(0));
@@ -218,7 +218,7 @@ async fn journal_works_without_a_kernel() {
 async fn why_not_waiting_for_an_input() {
     let running = UpProcess::up(GREETER);
     running.guest("ada").await;
-    running.row("greeter", |row| row["word"] == "Waiting").await;
+    running.row("greeter", |row| row["state"] == "Waiting").await;
     let expected = "\
 greeter is Waiting: 1 of 1 unit wait
 greeter default/ada: nothing it read has changed
@@ -252,7 +252,7 @@ greeter default/ada: debounced: collects changes, runs in SPAN (TIME)
 async fn why_not_cooling_down() {
     let running = UpProcess::up("operators:\n  greeter: {debounce: 0s, coolDown: 1h}\n");
     running.guest("ada").await;
-    running.row("greeter", |row| row["word"] == "Waiting").await;
+    running.row("greeter", |row| row["state"] == "Waiting").await;
     running.words().await;
     let expected = "\
 greeter is Waiting: 1 of 1 unit wait
@@ -290,7 +290,7 @@ async fn a_dry_run_is_recorded_and_writes_nothing() {
     let tried = eventually("a decision of the dry run", || async {
         let why: Value =
             serde_json::from_slice(&ask(&state, &["why", "configmap/ada-greeting", "-o", "json"]).stdout).ok()?;
-        why["tried"]["result"].as_str().map(str::to_string)
+        why["failedWrite"]["result"].as_str().map(str::to_string)
     })
     .await;
     assert!(tried.contains("dry run"), "{tried}");

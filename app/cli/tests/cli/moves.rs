@@ -117,7 +117,7 @@ async fn placement_is_moved_through_the_console_with_permission() {
     let (status, problem) = fixture.move_to(&stranger, "team", "argocd-2");
     assert_eq!(status, 403, "{problem}");
     let (_, fleet) = fixture.ask("GET", "fleet", &mover, "");
-    assert_eq!(fleet["units"], json!([{"tenant": "team", "environment": null, "instance": "argocd", "moving": false}]));
+    assert_eq!(fleet["placements"], json!([{"tenant": "team", "environment": null, "instance": "argocd", "moving": false}]));
     assert_eq!(fleet["instances"][1]["member"]["maxApplications"], 1000, "{fleet}");
     for (tenant, to, status, detail) in [
         ("team", "nowhere", 404, "could not find an Argo CD instance in namespace `nowhere`"),
@@ -135,18 +135,18 @@ async fn placement_is_moved_through_the_console_with_permission() {
     );
     let (status, done) = fixture.move_to(&mover, "team", "argocd-2");
     assert_eq!(status, 200, "{done}");
-    assert_eq!(done["done"], "team is on its way from argocd to argocd-2");
+    assert_eq!(done["done"], "move of team from argocd to argocd-2 started");
     // The command includes the flags for the same database.
     let command = done["command"].as_str().unwrap().to_string();
     assert!(command.starts_with("switchboard gitops fleet move team --database sqlite:/"), "{command}");
     assert!(command.ends_with(" --to argocd-2"), "{command}");
     let arrived = eventually("it is there", || async {
         let (_, fleet) = fixture.ask("GET", "fleet", &mover, "");
-        (fleet["moves"][0]["course"] == "arrived").then_some(fleet)
+        (fleet["moves"][0]["progress"] == "finished").then_some(fleet)
     })
     .await;
     assert_eq!((&arrived["moves"][0]["from"], &arrived["moves"][0]["to"]), (&json!("argocd"), &json!("argocd-2")));
-    assert_eq!(arrived["units"][0]["instance"], "argocd-2");
+    assert_eq!(arrived["placements"][0]["instance"], "argocd-2");
     assert!(
         fixture.fleet(&["list"]).contains("argocd-2   active  1/1000        1/1000  0"),
         "{}",

@@ -30,20 +30,25 @@ fn render_shows_every_event_without_a_cluster() {
     let output =
         run(&["plugs", "render", &example("postgres/2-database.yaml"), &example("postgres/3-application.yaml")]);
     assert!(output.status.success(), "{}", stderr_text(&output));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
     for line in [
         "    database: orders",
         "# coupled, plug: apply (spec.resources[0])",
-        "  url: postgres://shop:correct-horse@postgres.data.svc:5432/orders",
+        "    host: postgres.data.svc",
+        "    password: <hidden>",
+        "  url: <hidden>",
         "# coupled, socket: apply (spec.resources[0])",
         "  name: database-orders",
         "# decoupled, plug: delete (spec.resources[0])",
     ] {
         assert!(text.lines().any(|own| own == line), "no line `{line}` in\n{text}");
     }
+    assert!(!text.contains("correct-horse"), "{text}");
+    assert_eq!(stderr_text(&output), "note: secret values are redacted; --show-secrets prints them\n");
     let output = run(&[
         "plugs",
         "render",
+        "--show-secrets",
         "-o",
         "json",
         &example("postgres/2-database.yaml"),
@@ -51,6 +56,7 @@ fn render_shows_every_event_without_a_cluster() {
     ]);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["result"]["plug"]["database"], "orders at postgres.data.svc");
+    assert_eq!(json["config"]["socket"]["password"], "correct-horse");
 }
 
 #[test]
@@ -64,7 +70,7 @@ fn render_names_what_is_missing() {
     let output = run(&["plugs", "render", &example("many/1-socket.yaml"), &example("many/2-plugs.yaml")]);
     assert!(
         stderr_text(&output)
-            .starts_with("error: 10 plugs are in the files\nhint: choose one with --plug NAME: catalog, cart")
+            .starts_with("error: the files have 10 plugs\nhint: choose one with --plug NAME: catalog, cart")
     );
 }
 
@@ -105,7 +111,7 @@ fn invalid_answer_is_refused_with_a_hint() {
         stderr_text(&output)
     };
     let printed = render(&[&format!("socket={list}")]);
-    assert!(printed.contains("must be a map, and is a list\nhint: write what POST /config answers"), "{printed}");
+    assert!(printed.contains("must be a map, but is a list\nhint: write the response of POST /config"), "{printed}");
     let answer = format!("socket={}", example("apparatus/answer.json"));
     let printed = render(&[&answer, &answer]);
     assert!(printed.contains("there are two responses for the socket\nhint: "), "{printed}");

@@ -45,7 +45,7 @@ async fn rogue_fails_with_its_reason_and_stops_no_other_operator() {
     ];
     for (rogue, reason) in reasons {
         let failing = |row: &serde_json::Value| {
-            row["word"] == "Failing" && row["reason"].as_str().is_some_and(|text| text.contains(reason))
+            row["state"] == "Failing" && row["reason"].as_str().is_some_and(|text| text.contains(reason))
         };
         running.row(rogue, failing).await;
     }
@@ -59,7 +59,7 @@ async fn rogue_fails_with_its_reason_and_stops_no_other_operator() {
     running.words().await;
     running.guest("ada").await;
     assert_eq!(running.greeting("ada").await, "Good day, ada!");
-    running.row("greeter", |row| row["word"] == "Ready" && row["failures"] == 0).await;
+    running.row("greeter", |row| row["state"] == "Ready" && row["failures"] == 0).await;
 
     let events: Api<Event> = Api::default_namespaced(running.serving.client(CONTEXT).await);
     for (reason, object) in [("OperatorsFight", "flag"), ("OperatorLoops", "counter")] {

@@ -77,7 +77,7 @@ fn invalid_arguments_are_usage_errors() {
 fn a_further_cluster_may_not_take_the_first_ones_context() {
     let refused = run(&["up", "--ephemeral", "--listen", "127.0.0.1:0", "--cluster", "switchboard"]);
     assert_eq!(refused.status.code(), Some(64));
-    assert!(stderr_text(&refused).contains("context has this name"));
+    assert!(stderr_text(&refused).contains("the name is used by the context"));
 }
 
 #[tokio::test]

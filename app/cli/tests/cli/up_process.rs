@@ -123,7 +123,7 @@ impl UpProcess {
     pub async fn waits(&self, operator: &str, why: &str) -> String {
         eventually(why, || async {
             let report = self.json(&["why-not", operator]);
-            let held_mib = report["units"].as_array()?.iter().any(|unit| unit["wait"]["why"] == why);
+            let held_mib = report["units"].as_array()?.iter().any(|unit| unit["wait"]["reason"] == why);
             held_mib.then(|| masked(&self.ask(&["why-not", operator])))
         })
         .await

@@ -45,7 +45,7 @@ impl FleetTable {
             column("Namespace", |one, _| text(one, "/namespace")),
             column("State", |one, _| text(one, "/state")),
             column("Applications", |one, _| used(one, "/applications", "/maxApplications")),
-            column("Placements", |one, _| used(one, "/units", "/maxUnits")),
+            column("Placements", |one, _| used(one, "/placements", "/maxPlacements")),
             column("Moving", |one, _| number(one, "/moving").to_string()),
             wide("Id", |one, _| text(one, "/id")),
             wide("Cluster", |one, _| text(one, "/cluster")),

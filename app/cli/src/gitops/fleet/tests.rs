@@ -50,7 +50,7 @@ fn instances_are_listed_and_wide_output_has_ids() {
         "{wide}"
     );
     let printed: Value = serde_json::from_str(&OutputFormat::Json.text(&all).unwrap()).unwrap();
-    assert_eq!((&printed[0]["state"], &printed[0]["maxUnits"]), (&json!("active"), &json!(50)));
+    assert_eq!((&printed[0]["state"], &printed[0]["maxPlacements"]), (&json!("active"), &json!(50)));
     assert!(OutputFormat::Yaml.text(&all).unwrap().contains("namespace: old\n"));
     let one: Value =
         serde_json::from_str(&OutputFormat::Json.text(&FleetTable::instance(&entries[1])).unwrap()).unwrap();
