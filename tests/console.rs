@@ -74,7 +74,7 @@ async fn until_settled(browser: &Browser, town: &ConsoleFixture) {
         .until("the matrix", "return document.querySelectorAll('.shard').length > 0 || (location.reload(), false)")
         .await;
     browser.load(&format!("{}/fleet", town.url)).await;
-    browser.until_shows("#units", "team").await;
+    browser.until_shows("#placements", "team").await;
     // Two Applications of the example, and those of two tenants.
     let well = "return [...document.querySelectorAll('#applications tr')].filter((row) => row.textContent.includes('Synced') && row.textContent.includes('Healthy')).length >= 4";
     browser.until("what is deployed from git", well).await;
@@ -268,13 +268,13 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     until_settled(&browser, &town).await;
     let deployed = town.get("/api/v1/namespaces/team/configmaps/pages").await;
     // The target is the Argo CD that does not have the placement.
-    let from = browser.script("return [...document.querySelectorAll('#units tr')].find((row) => row.textContent.includes('team')).children[1].textContent").await;
+    let from = browser.script("return [...document.querySelectorAll('#placements tr')].find((row) => row.textContent.includes('team')).children[1].textContent").await;
     let from = from.as_str().unwrap().trim().to_string();
     let to = if from == "argocd" { "argocd-2" } else { "argocd" };
     // The database flags are between them.
     let (command, target) = ("switchboard gitops fleet move team --database sqlite:/", format!(" --to {to}"));
-    browser.until_shows("#units code", command).await;
-    browser.until_shows("#units code", &target).await;
+    browser.until_shows("#placements code", command).await;
+    browser.until_shows("#placements code", &target).await;
     let form = "form:has(input[name=tenant][value=team])";
     browser.click(&format!("{form} a.button")).await;
     let sign_in = async |token: &str| {
@@ -300,17 +300,17 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
         )
     };
     browser.script(&choose("nowhere")).await;
-    browser.until_shows("#units code", " --to nowhere").await;
+    browser.until_shows("#placements code", " --to nowhere").await;
     browser.click(&format!("{form} button")).await;
     browser.until_shows(".said.wrong", "could not find an Argo CD instance in namespace `nowhere`").await;
     browser.until_shows(".said.wrong", "list the instances with `switchboard gitops fleet list`").await;
-    browser.until_shows("#units code", &target).await;
+    browser.until_shows("#placements code", &target).await;
     browser.click(&format!("{form} button")).await;
     browser.until_shows(".said", &format!("team is on its way from {from} to {to}")).await;
     browser.until_shows("#moves", "on its way").await;
     browser.script("window.unchanged = true").await;
     browser.until_shows("#moves", "arrived").await;
-    browser.until_shows("#units tr", to).await;
+    browser.until_shows("#placements tr", to).await;
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
     assert!(
         town.has_logged(&["system:serviceaccount:default:mover asked for", command, &target, "done"]),

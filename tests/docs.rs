@@ -9,6 +9,8 @@
 //! - `kubectl`, `helm` and `curl` lines run with the feature `real`, against the server of the page.
 //! - `switchboard gitops` lines must always succeed after an `up` with the GitOps Service, because they need no further component.
 //! - `export` applies to later lines, as in a shell.
+//! - `cargo install` is checked without a build.
+//! - A comment that begins with `# Ctrl+C` stops the servers of the page.
 //! - Other lines run in a shell, a here-document as one line. The working directory is kept for the whole page.
 //!
 //! Commands in sentences and tables, with placeholders, do not run but must parse.
@@ -20,6 +22,10 @@
 mod client;
 #[path = "docs/newcomer.rs"]
 mod newcomer;
+#[path = "docs/style.rs"]
+mod style;
+#[path = "docs/troubleshooting.rs"]
+mod troubleshooting;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -97,7 +103,10 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// Returns the commands of a page in order, without comments; a here-document is one command. Blocks marked `sh`
+/// Comment in a block of commands that stops the servers of the page.
+const INTERRUPT: &str = "# Ctrl+C";
+
+/// Returns the commands of a page in order, without other comments than [`INTERRUPT`]; a here-document is one command. Blocks marked `sh`
 /// contain only commands; in blocks marked `console`, commands follow a `$`, with their output in between.
 fn commands(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
@@ -122,7 +131,7 @@ fn commands(text: &str) -> Vec<String> {
         let Some(command) = command.map(|command| command.split("  #").next().unwrap_or(command).trim()) else {
             continue;
         };
-        if command.is_empty() || command.starts_with('#') {
+        if command.is_empty() || command.starts_with('#') && !command.starts_with(INTERRUPT) {
             continue;
         }
         end = command.split("<<").nth(1).map(|mark| mark.trim_matches(['\'', '"']).to_string());
@@ -219,6 +228,13 @@ impl PageReader {
         self.start(&format!("make -s -C {} run CARGO={}", self.checkout.display(), cargo.display()));
     }
 
+    /// Checks `cargo install --path CRATE` without a build: the crate exists and has the binary.
+    fn check_install(&self, words: &str) {
+        let path = words.split(' ').skip_while(|word| *word != "--path").nth(1).unwrap();
+        let manifest = std::fs::read_to_string(root().join(path).join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("name = \"switchboard\""), "{}: {path} has no binary `switchboard`", self.page);
+    }
+
     /// Starts a kernel and waits until it logs its operators.
     fn start_kernel(&mut self, line: &str) {
         let mut child = self.shell(&format!("exec {line}"));
@@ -226,7 +242,7 @@ impl PageReader {
         let said = BufReader::new(child.stderr.take().unwrap());
         let kernel = DocsProcess(child);
         let mut lines = said.lines().map_while(Result::ok);
-        assert!(lines.any(|line| line.starts_with("hosting ")), "{}: `{line}` did not start", self.page);
+        assert!(lines.any(|line| line.starts_with("running ")), "{}: `{line}` did not start", self.page);
         // Drains the output, so that the process never blocks.
         std::thread::spawn(move || lines.for_each(drop));
         self.kernels.push(kernel);
@@ -283,8 +299,11 @@ impl PageReader {
         let alone = service && words.get(2).is_some_and(|verb| STANDALONE_COMMANDS.contains(verb));
         let must = cfg!(feature = "real") || alone || service && self.has_service;
         match (words[0], words.get(1).copied()) {
+            _ if line.starts_with(INTERRUPT) => (self.kernels, self.server) = (Vec::new(), None),
             ("make", Some("run")) => self.make_run(),
             ("make", _) => {}
+            ("cargo", Some("install")) => self.check_install(&rest),
+            ("switchboard", Some("up" | "serve")) if rest.contains("--listen ") => self.start(line),
             ("switchboard", Some("up" | "serve")) => self.start(&format!("{line} --listen 127.0.0.1:0")),
             ("switchboard", Some("run")) => self.start_kernel(line),
             ("switchboard", Some("gitops")) if matches!(words.get(2), Some(&("backend" | "agent"))) => {
@@ -440,14 +459,50 @@ fn links_lead_to_files_that_are_there() {
     assert_eq!(lost, Vec::<String>::new());
 }
 
-/// Pages must be listed in the index to be found; pages next to it are visible anyway.
+/// Sources of the code whose texts name pages, as hints and comments do.
+fn sources() -> Vec<PathBuf> {
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().unwrap();
+    let names = String::from_utf8(listed.stdout).unwrap();
+    let named =
+        |name: &&str| [".rs", ".toml", ".yaml", ".tpl", ".txt", "Makefile"].iter().any(|end| name.ends_with(end));
+    names
+        .split_terminator('\0')
+        .filter(named)
+        .filter(|name| !name.contains("tests"))
+        .map(PathBuf::from)
+        .filter(|path| root().join(path).is_file())
+        .collect()
+}
+
+/// Hints, comments and links of the console must name existing pages.
+#[test]
+fn pages_named_in_the_code_are_there() {
+    let page = regex::Regex::new(r"docs/[A-Za-z0-9_/-]+\.md").unwrap();
+    let help = regex::Regex::new(r#""/help/([A-Za-z][A-Za-z0-9_-]*)"#).unwrap();
+    let names: Vec<String> = documents().iter().map(|page| page.file_stem().unwrap().display().to_string()).collect();
+    let mut lost = Vec::new();
+    for path in sources() {
+        let Ok(text) = std::fs::read_to_string(root().join(&path)) else { continue };
+        lost.extend(
+            page.find_iter(&text)
+                .filter(|found| !root().join(found.as_str()).exists())
+                .map(|found| format!("{}: {}", path.display(), found.as_str())),
+        );
+        let unknown =
+            help.captures_iter(&text).filter(|found| !names.iter().any(|name| name.eq_ignore_ascii_case(&found[1])));
+        lost.extend(unknown.map(|found| format!("{}: help page {}", path.display(), &found[1])));
+    }
+    assert_eq!(lost, Vec::<String>::new());
+}
+
+/// Pages must be listed in the index to be found.
 #[test]
 fn the_index_names_every_page_below_it() {
     let index = std::fs::read_to_string(root().join("docs/README.md")).unwrap();
     let pages =
         documents().into_iter().filter_map(|page| page.strip_prefix("docs").ok().map(|p| p.display().to_string()));
     let missing: Vec<String> =
-        pages.filter(|page| page.contains('/') && !index.contains(&format!("({page})"))).collect();
+        pages.filter(|page| page != "README.md" && !index.contains(&format!("({page})"))).collect();
     assert_eq!(missing, Vec::<String>::new(), "hint: add it to docs/README.md");
 }
 
@@ -458,5 +513,9 @@ fn every_picture_is_shown() {
     let names = std::fs::read_dir(root().join("docs/images")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let unseen: Vec<String> = names.filter(|name| !pages.contains(&format!("images/{name})"))).collect();
-    assert_eq!(unseen, Vec::<String>::new(), "hint: show it in docs/reference/console.md, or let tests/console.rs not keep it");
+    assert_eq!(
+        unseen,
+        Vec::<String>::new(),
+        "hint: show it in docs/reference/console.md, or let tests/console.rs not keep it"
+    );
 }

@@ -58,7 +58,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("operators/gitops", &["object", "git", "ledger"]),
     ("operators/service", &["object", "kernel", "ledger", "gitops"]),
     ("app/rest", &["object", "gitops", "ledger"]),
-    ("app/console", &["object", "kernel", "plugs", "integrations", "rest"]),
+    ("app/console", &["object", "kernel", "plugs", "integrations", "gitops", "rest"]),
     (
         "app/cli",
         &[

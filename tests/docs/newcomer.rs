@@ -102,11 +102,11 @@ fn a_newcomer_with_the_readme_alone_gets_there() {
     for line in lines[1..].iter().filter(|line| !line.starts_with("make ")) {
         reader.follow(line);
     }
-    assert!(text.contains("(docs/TUTORIAL.md)"), "and leads to the first own operator");
+    assert!(text.contains("(docs/tutorials/first-operator.md)"), "the README links to the first own operator");
     drop(reader);
 
-    let mut reader = PageReader::of(Path::new("docs/TUTORIAL.md"));
-    let tutorial = std::fs::read_to_string(clone.path().join("docs/TUTORIAL.md")).unwrap();
+    let mut reader = PageReader::of(Path::new("docs/tutorials/first-operator.md"));
+    let tutorial = std::fs::read_to_string(clone.path().join("docs/tutorials/first-operator.md")).unwrap();
     (reader.checkout, reader.working_dir) = (clone.path().to_path_buf(), clone.path().to_path_buf());
     let mut printed = String::new();
     for line in commands(&tutorial) {

@@ -102,9 +102,9 @@ impl HostProcess {
         let mut row = Value::Null;
         until(&format!("{operator} at rest, last {}", self.row(operator)), || {
             let waits = self.json(&["why-not", operator]);
-            let idle = waits["units"].as_array().unwrap().iter().all(|unit| unit["wait"]["why"] == "nothingChanged");
+            let idle = waits["units"].as_array().unwrap().iter().all(|unit| unit["wait"]["reason"] == "nothingChanged");
             row = self.row(operator);
-            idle && row["word"] == "Ready"
+            idle && row["state"] == "Ready"
         });
         row
     }

@@ -54,16 +54,16 @@ fn the_go_example_converges_is_woken_only_by_what_it_declared_and_writes_only_as
 fn check_missing_right(hosted: &HostProcess, world: &BeaconClusters<'_>) {
     let refusal = format!("deployments.apps \"beacon\" is forbidden: User \"{ACCOUNT}\" cannot patch resource");
     let named = |text: &Value| text.as_str().is_some_and(|text| text.contains(&refusal));
-    hosted.until_row(OPERATOR, |row| row["word"] == "Failing" && named(&row["reason"]));
+    hosted.until_row(OPERATOR, |row| row["state"] == "Failing" && named(&row["reason"]));
     let why = hosted.json(&["why", "deployment/beacon", "-n", "beacon"]);
-    assert!(named(&why["tried"]["result"]), "{why}");
+    assert!(named(&why["failedWrite"]["result"]), "{why}");
     let why_not = hosted.json(&["why-not", OPERATOR]);
-    assert!(why_not["word"] == "Failing" && named(&why_not["reason"]), "{why_not}");
+    assert!(why_not["state"] == "Failing" && named(&why_not["reason"]), "{why_not}");
     assert_eq!(world.management.get(&world.deployment()), Value::Null);
     assert!(world.shown_status().is_string(), "what it may write is written");
     world.management.apply(SECOND_OPERATOR);
     until("a greeting", || !world.management.get("/api/v1/namespaces/default/configmaps/ada-greeting").is_null());
-    assert_eq!(hosted.row("greeter")["word"], "Ready");
+    assert_eq!(hosted.row("greeter")["state"], "Ready");
 }
 
 const SECOND_OPERATOR: &str = "

@@ -1,0 +1,87 @@
+//! Form of pages that people read from beginning to end: short sections, short items, and a way on.
+
+use std::path::{Path, PathBuf};
+
+use super::{documents, root};
+
+#[path = "../tidy/markdown.rs"]
+mod markdown;
+
+use markdown::{Kind, blocks};
+
+/// Maximum number of words between two headings.
+const MAX_SECTION_WORDS: usize = 150;
+/// Maximum number of words of a list item.
+const MAX_ITEM_WORDS: usize = 60;
+/// Maximum number of words of a table cell.
+const MAX_CELL_WORDS: usize = 25;
+/// Folders with these pages.
+const FOLDERS: [&str; 3] = ["docs/tutorials", "docs/how-to", "docs/concepts"];
+/// Folder of crates' sources, which users need not know.
+const SOURCES: &str = "/src/";
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+fn pages() -> impl Iterator<Item = (PathBuf, String)> {
+    let in_folder = |page: &PathBuf| FOLDERS.iter().any(|folder| page.starts_with(folder));
+    let all = documents().into_iter().filter(move |page| page == Path::new("README.md") || in_folder(page));
+    all.map(|page| (page.clone(), std::fs::read_to_string(root().join(&page)).unwrap()))
+}
+
+#[test]
+fn sections_items_and_cells_are_short() {
+    let mut long = Vec::new();
+    for (page, text) in pages() {
+        let (mut heading, mut count) = ("the title".to_string(), 0);
+        for block in blocks(&text) {
+            let (name, length) = (page.display(), words(&block.text));
+            match block.kind {
+                Kind::Heading => (heading, count) = (block.text, 0),
+                Kind::Item if length > MAX_ITEM_WORDS => {
+                    long.push(format!("{name}:{}: item of {length} words", block.line))
+                }
+                Kind::Cell if length > MAX_CELL_WORDS => {
+                    long.push(format!("{name}:{}: cell of {length} words", block.line))
+                }
+                _ => {}
+            }
+            if block.kind != Kind::Heading {
+                if count <= MAX_SECTION_WORDS && count + length > MAX_SECTION_WORDS {
+                    long.push(format!("{name}:{}: more than {MAX_SECTION_WORDS} words under `{heading}`", block.line));
+                }
+                count += length;
+            }
+        }
+    }
+    assert_eq!(long, Vec::<String>::new(), "hint: add a heading, or say less");
+}
+
+#[test]
+fn pages_end_with_next_steps_and_name_no_sources() {
+    let mut wrong = Vec::new();
+    for (page, text) in pages() {
+        let last = text.lines().rfind(|line| line.starts_with("## ")).unwrap_or_default();
+        let end = if page == Path::new("README.md") { "## Read on" } else { "## Next steps" };
+        if last != end {
+            wrong.push(format!("{}: ends with `{last}`", page.display()));
+        }
+        // Links to an example's source are for readers of code.
+        let prose = text.split("](").map(|part| part.split_once(')').map_or(part, |(_, rest)| rest));
+        if prose.flat_map(str::lines).any(|line| line.contains(SOURCES)) {
+            wrong.push(format!("{}: names a path of a crate", page.display()));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn code_of_the_native_tutorial_is_that_of_the_example() {
+    let page = std::fs::read_to_string(root().join("docs/tutorials/native-operator.md")).unwrap();
+    let example = std::fs::read_to_string(root().join("examples/greeter/src/lib.rs")).unwrap();
+    let known: Vec<&str> = example.lines().map(str::trim).collect();
+    let code = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let stale: Vec<&str> = code.flat_map(str::lines).map(str::trim).filter(|line| !known.contains(line)).collect();
+    assert_eq!(stale, Vec::<&str>::new(), "hint: copy the code from examples/greeter/src/lib.rs");
+}
