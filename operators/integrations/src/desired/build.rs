@@ -17,7 +17,7 @@ use crate::model::{CLUSTER, ENVIRONMENT, INTEGRATION, LEAN_NAMESPACE, NAMESPACE}
 use crate::model::{DisabledEntry, IntegrationEnvironment, IntegrationModel, IntegrationNamespace, ManagedEntry};
 use crate::parameters::SourcedParameters;
 use crate::problem::DataProblem;
-use crate::render::{IntegrationRenderError, RenderContext, RenderedObjects, check_names};
+use crate::render::{RenderContext, RenderedObjects, check_names};
 use crate::settings::{DEFAULT_HASH_LENGTH, RenderSettings};
 use crate::sharding::{Shard, ShardBuilder};
 use crate::source::{Bundle, sha256};

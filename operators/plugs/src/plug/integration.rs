@@ -8,6 +8,7 @@ use super::halt::{Continuation, Halt};
 use super::run::{NAMESPACES, PlugRun, manager};
 use crate::coupling::{AppliedObject, CouplingContent, CouplingSnapshot, ObjectIdentity, PlugState, hash};
 use crate::model::{CouplingEvent, Plug, PlugMeta, ResourceAction, SOCKETS, Socket};
+use crate::redaction::{RenderInputs, redacted_results};
 use crate::render::{
     ComputeError, CouplingPair, CouplingSide, PerSide, RenderedObject, TemplateRoot, Values, check_interface, config,
     data, objects, result, vars,
