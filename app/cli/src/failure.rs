@@ -11,6 +11,7 @@ use switchboard_gather::SourceError;
 use switchboard_hosted::HostingError;
 use switchboard_kernel::journal::JournalError;
 use switchboard_kernel::listener::ListenError as AskError;
+use switchboard_object::causes::causes;
 use switchboard_sandbox::SandboxError;
 
 use crate::kernel::KernelError;
@@ -51,11 +52,6 @@ const LAST_HINT: &str = "check configuration, clusters, permissions and machine 
 /// Splits a message from the hint at its end.
 fn split_hint(text: &str) -> (&str, Option<&str>) {
     text.split_once("\nhint: ").map_or((text, None), |(what, hint)| (what, Some(hint)))
-}
-
-/// Iterates over the error and its causes.
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error| <dyn Error>::source(*error))
 }
 
 /// Returns the hint for a common error, chosen by the failed operation, else by the I/O error.

@@ -7,7 +7,7 @@ mod backup;
 mod console_fleet;
 mod create;
 mod credential;
-mod database;
+pub mod database;
 mod delete;
 pub mod engine;
 mod env;
@@ -43,6 +43,7 @@ use switchboard_service::backup::{BackupError, LineError};
 use switchboard_service::fleet::FleetError;
 
 use crate::failure::CommandError;
+use crate::log::LogArgs;
 
 /// Run and use the GitOps Service
 #[derive(Args)]
@@ -86,6 +87,15 @@ enum GitopsCommand {
 }
 
 impl Gitops {
+    /// Flag for the log, of the commands that run until a signal.
+    pub fn log(&self) -> Option<LogArgs> {
+        match &self.command {
+            GitopsCommand::Backend(backend) => Some(backend.role.log),
+            GitopsCommand::Agent(agent) => Some(agent.role.log),
+            _ => None,
+        }
+    }
+
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {

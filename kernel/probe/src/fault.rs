@@ -18,7 +18,6 @@ pub enum FaultClass {
     /// The process crashes and restarts without memory.
     Crash,
     /// The API server rejects the write, fails, or its response is lost.
-    #[serde(rename = "answer")]
     Response,
     /// The operator decides on an older view.
     Stale,
@@ -38,11 +37,11 @@ pub enum FaultKind {
     /// The write is made and the response arrives, and then the process crashes.
     CrashAfterWrite,
     /// The server responds with 409 and makes no write.
-    Answer409,
+    Response409,
     /// The server responds with 429 and makes no write.
-    Answer429,
+    Response429,
     /// The server responds with 500 and makes no write.
-    Answer500,
+    Response500,
     /// The response is lost, and the write is made.
     TimeoutDone,
     /// The response is lost, and the write is not made.
@@ -61,9 +60,9 @@ impl FaultKind {
         FaultKind::CrashBeforeWrite,
         FaultKind::CrashAtWrite,
         FaultKind::CrashAfterWrite,
-        FaultKind::Answer409,
-        FaultKind::Answer429,
-        FaultKind::Answer500,
+        FaultKind::Response409,
+        FaultKind::Response429,
+        FaultKind::Response500,
         FaultKind::TimeoutDone,
         FaultKind::TimeoutNotDone,
         FaultKind::StaleFromEvent,
@@ -75,9 +74,9 @@ impl FaultKind {
         [FaultKind::CrashBeforeWrite, FaultKind::CrashAtWrite, FaultKind::CrashAfterWrite];
     /// Faults of the API server's responses.
     pub const RESPONSES: [FaultKind; 5] = [
-        FaultKind::Answer409,
-        FaultKind::Answer429,
-        FaultKind::Answer500,
+        FaultKind::Response409,
+        FaultKind::Response429,
+        FaultKind::Response500,
         FaultKind::TimeoutDone,
         FaultKind::TimeoutNotDone,
     ];
@@ -100,9 +99,9 @@ impl FaultKind {
             FaultKind::CrashBeforeWrite => "crash-before-write",
             FaultKind::CrashAtWrite => "crash-at-write",
             FaultKind::CrashAfterWrite => "crash-after-write",
-            FaultKind::Answer409 => "answer-409-to-write",
-            FaultKind::Answer429 => "answer-429-to-write",
-            FaultKind::Answer500 => "answer-500-to-write",
+            FaultKind::Response409 => "response-409-to-write",
+            FaultKind::Response429 => "response-429-to-write",
+            FaultKind::Response500 => "response-500-to-write",
             FaultKind::TimeoutDone => "timeout-after-write",
             FaultKind::TimeoutNotDone => "timeout-before-write",
             FaultKind::StaleFromEvent => "stale-from-event",

@@ -82,10 +82,10 @@ impl FaultyWriter {
                 self.crash();
                 answer
             }
-            FaultKind::Answer409 => rejected_response(409, "Conflict", "the object has been modified"),
-            FaultKind::Answer429 => rejected_response(429, "TooManyRequests", "too many requests, try again later"),
+            FaultKind::Response409 => rejected_response(409, "Conflict", "the object has been modified"),
+            FaultKind::Response429 => rejected_response(429, "TooManyRequests", "too many requests, try again later"),
             // For the kernel it is unknown whether a failing server has written.
-            FaultKind::Answer500 => lost_response("an internal error occurred"),
+            FaultKind::Response500 => lost_response("an internal error occurred"),
             FaultKind::TimeoutNotDone => lost_response("no response"),
             FaultKind::TimeoutDone => {
                 self.forward(request).await;

@@ -1,4 +1,12 @@
-//! Causes of an error as text.
+//! Causes of an error, as values and as text.
+
+/// Iterates over an error and its causes, from outside to inside.
+pub fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    // Without the trait in scope, `source` is that of the cause and not that of the reference to it.
+    std::iter::successors(Some(error), |cause| cause.source())
+}
 
 /// Returns the message of an error and those of its causes, separated by colons.
 ///
@@ -9,7 +17,6 @@
 /// assert_eq!(error_chain(&error), "disk is full");
 /// ```
 pub fn error_chain(error: &dyn std::error::Error) -> String {
-    // Without the trait in scope, `source` is that of the cause and not that of the reference to it.
     std::iter::successors(error.source(), |cause| cause.source())
         .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
@@ -42,6 +49,12 @@ mod tests {
     fn causes_follow_from_outside_to_inside() {
         assert_eq!(error_chain(&nested()), "could not read the file: could not open a.yaml: disk is full");
         assert_eq!(error_chain(&std::fmt::Error), std::fmt::Error.to_string());
+    }
+
+    #[test]
+    fn causes_include_the_error_itself() {
+        let found: Vec<String> = causes(&nested()).map(ToString::to_string).collect();
+        assert_eq!(found, ["could not read the file", "could not open a.yaml", "disk is full"]);
     }
 
     #[test]

@@ -44,7 +44,6 @@ pub struct EventPreview {
     /// Side.
     pub side: CouplingSide,
     /// Actions in order.
-    #[serde(rename = "acts")]
     pub actions: Vec<ObjectAction>,
 }
 
@@ -53,7 +52,6 @@ pub struct EventPreview {
 #[serde(rename_all = "camelCase")]
 pub struct ObjectAction {
     /// Path of the template in the spec.
-    #[serde(rename = "place")]
     pub path: String,
     /// Action.
     pub action: ResourceAction,
@@ -159,8 +157,8 @@ fn preview_of_pair(
         }
         Err(source) => return Err(PreviewError::Compute { what: "the results".to_string(), source }),
     };
-    let happenings = EventPreviews::new(engine, pair, &config, result.as_ref(), !unanswered.is_empty());
-    let (events, without) = happenings.all()?;
+    let previews = EventPreviews::new(engine, pair, &config, result.as_ref(), !unanswered.is_empty());
+    let (events, without) = previews.all()?;
     left_out.extend(without);
     Ok(CouplingPreview { config, result, events, left_out, unanswered })
 }

@@ -1,7 +1,5 @@
 //! Errors of units.
 
-use std::error::Error;
-
 use switchboard_gitops::argo::cluster_secret::ClusterSecretError;
 use switchboard_gitops::argo::status::StatusError;
 use switchboard_ledger::LedgerError;

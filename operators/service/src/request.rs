@@ -29,12 +29,12 @@ pub struct UnitRequest {
     /// Uid of the namespace; `None` if it is deleted.
     pub tenant: Option<String>,
     /// Whether the namespace is deleted or terminating.
-    #[serde(default, rename = "leaving")]
+    #[serde(default)]
     pub is_terminating: bool,
     /// Object of the unit; `None` if it is deleted.
     pub object: Option<Value>,
     /// Environment or deployment that the object refers to.
-    #[serde(default, rename = "named", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub referenced: Option<Value>,
     /// Secret that the object refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use switchboard_kernel::config::{ClusterConfig, Config};
 use switchboard_kernel::topology::ClusterName;
-use switchboard_object::causes::root_cause;
+use switchboard_object::causes::{causes, root_cause};
 
 use super::report::{DoctorCheck, DoctorReport};
 use crate::cluster_args::ClusterArgsError;
@@ -69,8 +69,7 @@ pub async fn check(config: &Config, report: &mut DoctorReport) -> ClusterClients
 
 /// Whether an error states that there is no kubeconfig at all.
 fn is_nowhere(error: &(dyn Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    causes.any(|cause| matches!(cause.downcast_ref::<ClusterArgsError>(), Some(ClusterArgsError::Nowhere)))
+    causes(error).any(|cause| matches!(cause.downcast_ref::<ClusterArgsError>(), Some(ClusterArgsError::Nowhere)))
 }
 
 async fn version(client: &kube::Client) -> Result<String, kube::Error> {

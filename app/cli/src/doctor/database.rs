@@ -6,6 +6,7 @@ use std::time::Duration;
 use switchboard_ledger::migration::SchemaState;
 use switchboard_ledger::seal::SealError;
 use switchboard_ledger::{Address, Ledger, Sealer};
+use switchboard_object::causes::causes;
 
 use super::report::{DoctorCheck, DoctorReport};
 use crate::failure::message;
@@ -102,6 +103,5 @@ pub async fn check(which: DatabaseTarget, report: &mut DoctorReport) {
 
 /// Whether an error only states that an encrypted credential needs a key.
 fn needs_key(error: &(dyn Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    causes.any(|cause| matches!(cause.downcast_ref::<SealError>(), Some(SealError::UnknownKey { .. })))
+    causes(error).any(|cause| matches!(cause.downcast_ref::<SealError>(), Some(SealError::UnknownKey { .. })))
 }

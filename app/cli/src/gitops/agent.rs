@@ -10,8 +10,9 @@ use crate::failure::CommandError;
 /// Run the agent, which reconciles the objects of Argo CD
 #[derive(Args)]
 pub struct Agent {
+    /// Flags of both roles.
     #[command(flatten)]
-    role: RoleArgs,
+    pub role: RoleArgs,
 }
 
 impl Agent {

@@ -13,8 +13,9 @@ use crate::failure::CommandError;
 pub struct Backend {
     #[command(flatten)]
     tenants: TenantClusterArgs,
+    /// Flags of both roles.
     #[command(flatten)]
-    role: RoleArgs,
+    pub role: RoleArgs,
 }
 
 impl Backend {

@@ -8,7 +8,7 @@ const NO: [&str; 6] = ["false", "f", "0", "no", "n", "off"];
 const YES: [&str; 6] = ["true", "t", "1", "yes", "y", "on"];
 
 /// Variables of managed-gitops without effect here, with the reason.
-const UNHEARD: [(&str, &str); 5] = [
+const UNUSED_VARIABLES: [(&str, &str); 5] = [
     ("SELF_HEAL_INTERVAL", "nothing runs at intervals; changes and deletions are watched, and read when a role starts"),
     ("ENABLE_PROFILING", "there is no profiler; `switchboard top` and /metrics show runs and their durations"),
     (
@@ -38,8 +38,8 @@ pub fn isolated(variable: impl Fn(&str) -> Option<String>) -> bool {
 /// note.
 pub fn ignored_variables(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let set = |name| variable(name).filter(|lookup| !lookup.trim().is_empty());
-    let unheard = UNHEARD.into_iter().filter(|(name, _)| set(name).is_some_and(|lookup| !is_one_of(&NO, &lookup)));
-    let mut notes: Vec<String> = unheard.map(|(name, why)| format!("{name} has no effect: {why}")).collect();
+    let unused = UNUSED_VARIABLES.into_iter().filter(|(name, _)| set(name).is_some_and(|lookup| !is_one_of(&NO, &lookup)));
+    let mut notes: Vec<String> = unused.map(|(name, why)| format!("{name} has no effect: {why}")).collect();
     if set(ISOLATION).is_some_and(|lookup| !is_one_of(&NO, &lookup) && !is_one_of(&YES, &lookup)) {
         notes.push(format!("{ISOLATION} is neither true nor false: every tenant has its own AppProject"));
     }
@@ -69,7 +69,7 @@ mod tests {
         let all = ignored_variables(|name| (name != ISOLATION).then(|| "5".to_string()));
         let names: Vec<&str> =
             all.iter().filter_map(|notes| notes.split_once(" has no effect: ")).map(|(n, _)| n).collect();
-        assert_eq!(names, UNHEARD.map(|(name, _)| name));
+        assert_eq!(names, UNUSED_VARIABLES.map(|(name, _)| name));
         // Disabling an absent feature needs no note.
         assert_eq!(ignored_variables(|name| (name != ISOLATION).then(|| "0".to_string())), Vec::<String>::new());
         assert_eq!(ignored_variables(|_| None), Vec::<String>::new());

@@ -93,7 +93,7 @@ impl RoleArgs {
         }
         managed_gitops_env::ignored_variables(managed_gitops_env::process_env)
             .iter()
-            .for_each(|unheard| print_stderr(format_args!("note: {unheard}")));
+            .for_each(|note| print_stderr(format_args!("note: {note}")));
         let config = self.config(tenants);
         let clusters = hosted::connect(&config).await?;
         // The start may wait until a backend has migrated the database.

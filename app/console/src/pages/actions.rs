@@ -28,7 +28,7 @@ pub fn operator_actions(
         None => (ConsoleAction::Reconcile(name.clone(), None), "Reconcile all units"),
     };
     html! {
-        div.acts id="acts" data-live {
+        div.actions id="actions" data-live {
             @for (act, label) in [pause, reconcile] {
                 @let fields = [("operator", Some(name.as_str())), ("unit", unit.filter(|_| act.name() == "reconcile"))];
                 (button(&act, label, &fields, flags, user))

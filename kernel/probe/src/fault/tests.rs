@@ -51,6 +51,6 @@ fn invalid_faults_are_reported() {
 
 #[test]
 fn a_fault_part_applies_the_given_number_of_times() {
-    let part = FaultPart { kind: FaultKind::Answer429, at: 2, times: 3 };
+    let part = FaultPart { kind: FaultKind::Response429, at: 2, times: 3 };
     assert_eq!((1..7).filter(|write| part.applies_to(*write)).collect::<Vec<_>>(), [2, 3, 4]);
 }

@@ -19,7 +19,6 @@ pub struct CouplingContent<'a> {
     /// Objects to apply.
     pub objects: Vec<(&'a str, &'a Value)>,
     /// Specs of both sides, if an apparatus takes part, because the apparatus receives them.
-    #[serde(rename = "told")]
     pub apparatus_specs: Vec<&'a Value>,
 }
 

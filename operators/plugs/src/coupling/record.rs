@@ -41,10 +41,9 @@ pub struct AppliedObject {
     /// Namespace and name of the service account that applies the object.
     pub account: (String, String),
     /// Whether decoupling removes the object.
-    #[serde(rename = "goes")]
     pub removed_when_decoupled: bool,
     /// Path of the template in the spec, for messages about a refusal.
-    #[serde(rename = "place", default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
 }
 
@@ -81,7 +80,7 @@ pub struct PendingEvent {
     #[serde(default)]
     pub content: String,
     /// Sides that were never notified of the coupling, and therefore are not notified of its end.
-    #[serde(rename = "strangers", default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub uninformed: BTreeSet<CouplingSide>,
 }
 
@@ -124,10 +123,10 @@ pub struct CouplingRecord {
     /// Whether the `created` event is complete.
     pub created: bool,
     /// Whether the plug's own apparatus was notified of `created`.
-    #[serde(rename = "toldCreated", default)]
+    #[serde(default)]
     pub notified_created: bool,
     /// Whether the plug's own apparatus was notified of `deleted`.
-    #[serde(rename = "toldDeleted", default)]
+    #[serde(default)]
     pub notified_deleted: bool,
     /// Config values from the apparatus of each side.
     #[serde(skip)]
@@ -164,7 +163,7 @@ pub struct CouplingRecord {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replaced: BTreeMap<String, String>,
     /// Number of failed calls for the current end event.
-    #[serde(rename = "unheard", default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub failed_calls: u32,
     /// Configurations.
     #[serde(skip)]

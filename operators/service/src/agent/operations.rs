@@ -56,7 +56,6 @@ pub struct OperationRequest {
     /// Name of the Operation resource, which may be missing.
     name: String,
     /// Whether the Operation resource exists.
-    #[serde(rename = "isRung")]
     has_object: bool,
     /// Id of the row.
     pub(super) operation: String,
@@ -90,7 +89,6 @@ impl LiveObjects {
 #[serde(rename_all = "camelCase")]
 enum OperationResponse {
     /// The unit must read these objects and request again.
-    #[serde(rename = "look")]
     ReadObjects(ObjectNames),
     /// Plan of the unit.
     Plan(Plan),
@@ -106,7 +104,7 @@ pub struct ObjectNames {
     /// Name of the project.
     pub project: Option<String>,
     /// Whether the project may be deleted, so that its Applications are counted.
-    #[serde(default, rename = "may_go")]
+    #[serde(default)]
     pub may_be_deleted: bool,
     /// Names of Secrets.
     pub secrets: Vec<String>,
