@@ -53,3 +53,8 @@ pub mod values;
 mod version_range;
 pub mod warnings;
 pub mod wildcard;
+
+/// Examples of the README, which run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct ReadmeDoctests;

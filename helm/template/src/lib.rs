@@ -38,3 +38,8 @@ pub use value::{
     GoMap, GoSlice, HostObject, JsonNumbers, Method, MethodBody, NamedType, ReflectKind, ReflectType, Sequence, Str,
     TypeShape, Value, free_cycles,
 };
+
+/// Examples of the README, which run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct ReadmeDoctests;

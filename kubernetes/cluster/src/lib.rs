@@ -44,3 +44,8 @@ pub mod version;
 pub mod wire;
 
 pub use server::Cluster;
+
+/// Examples of the README, which run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct ReadmeDoctests;

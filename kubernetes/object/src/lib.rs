@@ -34,3 +34,8 @@ pub const DISCOVERY: &str = include_str!("../data/discovery.json");
 
 /// OpenAPI v3 schemas of that release's built-in kinds, by definition name.
 pub const SCHEMAS: &str = include_str!("../data/schemas.json");
+
+/// Examples of the README, which run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct ReadmeDoctests;
