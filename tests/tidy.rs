@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 mod architecture;
 #[path = "tidy/commits.rs"]
 mod commits;
+#[path = "tidy/dependencies.rs"]
+mod dependencies;
 #[path = "tidy/english.rs"]
 mod english;
 #[path = "tidy/licences.rs"]
@@ -18,6 +20,10 @@ mod licences;
 mod markdown;
 #[path = "tidy/names.rs"]
 mod names;
+#[path = "tidy/packages.rs"]
+mod packages;
+#[path = "tidy/production.rs"]
+mod production;
 #[path = "tidy/source.rs"]
 mod source;
 
@@ -334,28 +340,4 @@ fn public_guarantees_have_tests() {
     let missing = named.into_iter().filter(|(_, name)| !name.contains(' ') && !tests.contains_key(name));
     let breaches = missing.map(|(path, name)| format!("{}: no test {name}", path.display())).collect();
     none(breaches, "write the test the guarantee names");
-}
-
-/// The sources of a crate that a dependency table serves.
-fn sources(krate: &str, development: bool) -> String {
-    let folders: &[&str] = if development { &["src", "tests", "benches"] } else { &["src", "build.rs"] };
-    let ours = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(Path::new(krate).join(folder)));
-    let rust = rust_files().filter(|(path, _)| ours(path));
-    rust.map(|(_, text)| text).collect()
-}
-
-#[test]
-fn crates_use_what_they_depend_on() {
-    let mut breaches = Vec::new();
-    for krate in crates() {
-        let manifest = fs::read_to_string(root().join(&krate).join("Cargo.toml")).unwrap();
-        for (section, development) in [("\n[dependencies]", false), ("\n[dev-dependencies]", true)] {
-            let table = manifest.split(section).nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
-            let code = sources(&krate, development);
-            let names = table.lines().filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|n| !n.is_empty());
-            let unused = names.filter(|name| !name.starts_with('#') && !code.contains(&name.replace('-', "_")));
-            breaches.extend(unused.map(|name| format!("{krate}: {name}")));
-        }
-    }
-    none(breaches, "remove the dependency from the crate's Cargo.toml");
 }

@@ -96,7 +96,6 @@ const DENIED: &[&str] = &[
     "who",
     "whom",
     "whose",
-
     "woken",
     "word",
     "wrong",

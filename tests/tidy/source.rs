@@ -44,6 +44,21 @@ pub fn prose(source: &str) -> Vec<Prose> {
     found
 }
 
+/// Returns a Rust file without its comments and string literals.
+pub fn code(source: &str) -> String {
+    let (mut code, mut rest) = (String::new(), source);
+    while let Some(first) = rest.chars().next() {
+        let (kind, length, _) = token(rest, first);
+        match kind {
+            None => code.push_str(&rest[..length]),
+            Some(Kind::Literal) => code.push_str("\"\""),
+            Some(_) => {}
+        }
+        rest = &rest[length..];
+    }
+    code
+}
+
 fn is_doc(kind: Kind) -> bool {
     matches!(kind, Kind::Doc | Kind::DocOpening)
 }
@@ -117,4 +132,9 @@ fn prose_is_found_behind_quotes_lifetimes_and_raw_strings() {
         (4, Kind::Literal, "x\\\"y"),
     ];
     assert_eq!(found, expected.map(|(line, kind, text)| (line, kind, text.to_string())));
+}
+
+#[test]
+fn code_is_free_of_comments_and_literals() {
+    assert_eq!(code("/// jiff::a\nfn f() { \"jiff::b\" } // jiff::c\n"), "\nfn f() { \"\" } \n");
 }
