@@ -12,7 +12,7 @@ const MAX_SUBJECT_CHARACTERS: usize = 72;
 /// Verbs that say nothing about a change.
 const VAGUE: &str = r"^(Let|Say|Tell|Have|Know|Take|Ask|Hold)\b";
 
-/// What is wrong with a subject.
+/// Returns the rule that a subject breaks.
 fn breach(subject: &str) -> Option<&'static str> {
     let (_, summary) = match subject.split_once(": ").filter(|(area, _)| !area.contains(' ') || area.contains(", ")) {
         Some(parts) => parts,

@@ -1,4 +1,4 @@
-//! What is linked into the binary: under which licences, and from where. `make deny` says more, but must be built first.
+//! Licences and sources of the crates linked into the binary. `make deny` checks more, but must be built first.
 
 use std::collections::BTreeSet;
 use std::fs;

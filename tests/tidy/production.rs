@@ -1,5 +1,6 @@
 //! Sources of a crate without its tests.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
@@ -11,9 +12,18 @@ pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     rust_files().filter(|(path, _)| path.starts_with(folder)).collect()
 }
 
+/// Module under `#[cfg(test)]` inside a file.
+const INLINE: &str = r"(?s)#\[cfg\(test\)\]\s*(pub(?:\(crate\))? )?mod \w+ \{.*?\n\}";
+
+/// Lines of a Rust file that are modules of tests, counted from one.
+pub fn inline_tests(text: &str) -> Vec<Range<usize>> {
+    let line = |at: usize| text[..at].matches('\n').count() + 1;
+    Regex::new(INLINE).unwrap().find_iter(text).map(|found| line(found.start())..line(found.end()) + 1).collect()
+}
+
 /// Returns the Rust files below a folder without modules under `#[cfg(test)]`, in files of their own or inline.
 pub fn production(folder: &str) -> Vec<(PathBuf, String)> {
-    let inline = Regex::new(r"(?s)#\[cfg\(test\)\]\s*(pub(?:\(crate\))? )?mod \w+ \{.*?\n\}").unwrap();
+    let inline = Regex::new(INLINE).unwrap();
     let declared = Regex::new(r"#\[cfg\(test\)\]\s*(?:pub(?:\(crate\))? )?mod (\w+);").unwrap();
     let all = sources(folder);
     let modules: Vec<PathBuf> = all
@@ -31,6 +41,11 @@ fn children(file: &Path) -> PathBuf {
         Some("lib.rs" | "main.rs") => file.parent().unwrap_or(file).to_path_buf(),
         _ => file.with_extension(""),
     }
+}
+
+#[test]
+fn inline_tests_are_found() {
+    assert_eq!(inline_tests("fn f() {}\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n"), [2..6]);
 }
 
 #[test]
