@@ -25,7 +25,7 @@ pub enum LogFormat {
     /// Readable text
     #[default]
     Text,
-    /// One JSON object a line
+    /// JSON, an object per line
     Json,
 }
 

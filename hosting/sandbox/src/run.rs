@@ -20,7 +20,7 @@ use crate::wire::{self, HostMessage, LaunchSpec, LauncherMessage};
 /// Additional time for the launcher beyond the time limit of the program.
 const LAUNCHER_TIMEOUT: Duration = Duration::from_secs(10);
 /// User id of programs if the host runs as root.
-const NOBODY: u32 = 65534;
+const NOBODY_ID: u32 = 65534;
 
 /// Reason why a program could not be run. A [`JobOutcome`] describes a completed run.
 #[derive(Debug, thiserror::Error)]
@@ -151,7 +151,7 @@ impl Sandbox {
             .map_err(SandboxError::Launcher)?;
         let mut launched = LauncherProcess { child, line, handshake: None };
         let (process, line) = (launched.child.id(), launched.line.try_clone().map_err(SandboxError::Launcher)?);
-        let spec = HostMessage::Make(Box::new(self.spec(job, is_root().then_some(NOBODY))));
+        let spec = HostMessage::Make(Box::new(self.spec(job, is_root().then_some(NOBODY_ID))));
         // The launcher is tied to the thread that starts it, so only the handshake runs on another thread.
         launched.handshake = Some(std::thread::spawn(move || shake_hands(process, &line, &spec)));
         Ok(launched)
@@ -321,7 +321,7 @@ fn is_root() -> bool {
 /// Maps root to root, so that the launcher can read root's files, and the program's user to user 65534.
 fn map_users(process: u32) -> Result<(), SandboxError> {
     for file in ["uid_map", "gid_map"] {
-        let written = std::fs::write(format!("/proc/{process}/{file}"), format!("0 0 1\n{NOBODY} {NOBODY} 1\n"));
+        let written = std::fs::write(format!("/proc/{process}/{file}"), format!("0 0 1\n{NOBODY_ID} {NOBODY_ID} 1\n"));
         written.map_err(|error| SandboxError::Unsupported {
             what: format!("the users of a user namespace cannot be set, though this is root ({file}: {error})"),
         })?;

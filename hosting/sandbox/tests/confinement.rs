@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const NOBODY: u32 = 65534;
+const NOBODY_ID: u32 = 65534;
 
 /// Misbehaving program, compiled once in a folder where every user may execute it.
 static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -26,7 +26,7 @@ static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
 /// Returns the users to test: root and user 65534 if run as root, otherwise the current user.
 fn users() -> Vec<Option<u32>> {
     let root = fs::metadata("/proc/self").map(|facts| std::os::unix::fs::MetadataExt::uid(&facts)).unwrap() == 0;
-    if root { vec![None, Some(NOBODY)] } else { vec![None] }
+    if root { vec![None, Some(NOBODY_ID)] } else { vec![None] }
 }
 
 /// A folder owned by the user, with copies of the required binaries.

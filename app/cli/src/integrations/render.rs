@@ -16,10 +16,10 @@ use crate::stderr::print_stderr;
 /// Output format of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum ObjectFormat {
-    /// One YAML document for each object
+    /// YAML, a document per object
     #[default]
     Yaml,
-    /// One JSON document
+    /// JSON, a single document
     Json,
 }
 
