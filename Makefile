@@ -19,7 +19,7 @@ empty :=
 REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(addsuffix /real,suite template chart integrations ledger rest service)))
 # Most of them wait for servers most of their time, so two lanes run beside each other; the one that is held to the letter of a server's
 # answers runs alone behind them.
-REAL_LANE := gitops hosting docs deploy kubectl kernel clientgo gather go goldens
+REAL_LANE := gitops hosting docs deploy metrics kubectl kernel clientgo gather go goldens
 REAL_OTHER_LANE := console plugs service ledger contract integrations charts helm own_chart recorded sprig
 REAL_ALONE := conformance
 REAL_TEST := $(CARGO) test --workspace --features $(REAL_FEATURES) --no-fail-fast

@@ -149,6 +149,7 @@ impl Arbiter {
             causes,
             fingerprint,
             saw_external_change: contention::saw_external_change(&own, reads, causes),
+            saw_rejection: false,
         }
     }
 

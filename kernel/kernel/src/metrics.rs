@@ -1,7 +1,8 @@
 //! Prometheus metrics of the kernel's state.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
+use crate::state::decide_times::DecideTimes;
 use crate::state::{Finding, Health, KernelState};
 
 /// Renders the metrics with their help.
@@ -24,12 +25,8 @@ pub fn render(state: &KernelState, recorded: u64, dropped: u64) -> String {
             page.line(&labels, u64::from(operator.health == health));
         }
     }
-    page.family("switchboard_operator_decide_microseconds", "gauge", "Time to decide over the last runs.");
-    for operator in &state.operators {
-        let name = operator.name.as_str();
-        page.line(&[("operator", name), ("quantile", "0.5")], operator.decide_p50_us);
-        page.line(&[("operator", name), ("quantile", "0.99")], operator.decide_p99_us);
-    }
+    page.family("switchboard_operator_decide_duration_seconds", "histogram", "Time to decide.");
+    state.operators.iter().for_each(|o| page.histogram(("operator", &o.name), &o.decide_times));
     page.family("switchboard_cache_objects", "gauge", "Cached objects of a kind.");
     for table in &state.tables {
         let labels = [("cluster", &*table.table.cluster.0), ("resource", &table.table.resource.to_string())];
@@ -40,11 +37,10 @@ pub fn render(state: &KernelState, recorded: u64, dropped: u64) -> String {
         let labels = [("cluster", &*table.table.cluster.0), ("resource", &table.table.resource.to_string())];
         page.line(&labels, table.bytes);
     }
-    let count =
-        |fights: bool| state.findings.iter().filter(|f| matches!(f, Finding::FieldConflict { .. }) == fights).count();
-    page.family("switchboard_findings", "gauge", "Active field conflicts and hot loops.");
-    page.line(&[("kind", "fight")], count(true) as u64);
-    page.line(&[("kind", "loop")], count(false) as u64);
+    let conflicts = state.findings.iter().filter(|finding| matches!(finding, Finding::FieldConflict { .. })).count();
+    page.family("switchboard_conflicts", "gauge", "Active field conflicts and hot loops.");
+    page.line(&[("kind", "field_conflict")], conflicts as u64);
+    page.line(&[("kind", "hot_loop")], (state.findings.len() - conflicts) as u64);
     page.family("switchboard_journal_entries_total", "counter", "Decisions recorded, and those that were lost.");
     page.line(&[("outcome", "recorded")], recorded);
     page.line(&[("outcome", "dropped")], dropped);
@@ -65,10 +61,30 @@ impl MetricsPage {
     }
 
     fn line(&mut self, labels: &[(&str, &str)], value: u64) {
+        self.series("", labels, value);
+    }
+
+    /// Writes the series of a histogram. Durations are in seconds, as Prometheus asks for base units.
+    fn histogram(&mut self, label: (&str, &str), times: &DecideTimes) {
+        for (bound_us, count) in times.cumulative() {
+            self.series("_bucket", &[label, ("le", &seconds(bound_us))], count);
+        }
+        self.series("_bucket", &[label, ("le", "+Inf")], times.count);
+        self.series("_sum", &[label], seconds(times.sum_us));
+        self.series("_count", &[label], times.count);
+    }
+
+    fn series(&mut self, suffix: &str, labels: &[(&str, &str)], value: impl Display) {
         let label = |(name, value): &(&str, &str)| format!("{name}=\"{}\"", escape(value));
         let labels: Vec<String> = labels.iter().map(label).collect();
-        let _ = writeln!(self.text, "{}{{{}}} {value}", self.name, labels.join(","));
+        let _ = writeln!(self.text, "{}{suffix}{{{}}} {value}", self.name, labels.join(","));
     }
+}
+
+/// Formats microseconds as seconds, without rounding.
+fn seconds(microseconds: u64) -> String {
+    let text = format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 fn escape(value: &str) -> String {
@@ -105,5 +121,23 @@ mod tests {
         assert!(page.contains("switchboard_operator_state{operator=\"a\\\"b\",state=\"Failing\"} 1\n"), "{page}");
         assert!(page.contains("switchboard_operator_state{operator=\"a\\\"b\",state=\"Ready\"} 0\n"), "{page}");
         assert!(page.contains("switchboard_journal_entries_total{outcome=\"dropped\"} 1\n"), "{page}");
+    }
+
+    #[test]
+    fn decide_times_are_a_histogram_in_seconds() {
+        let mut operator = OperatorState { name: "greeter".into(), ..OperatorState::default() };
+        [90, 1_500_000, 40_000_000].into_iter().for_each(|duration| operator.decide_times.add(duration));
+        let page = render(&KernelState { operators: vec![operator], ..KernelState::default() }, 0, 0);
+        for expected in [
+            r#"_bucket{operator="greeter",le="0.0001"} 1"#,
+            r#"_bucket{operator="greeter",le="5"} 2"#,
+            r#"_bucket{operator="greeter",le="30"} 2"#,
+            r#"_bucket{operator="greeter",le="+Inf"} 3"#,
+            r#"_sum{operator="greeter"} 41.50009"#,
+            r#"_count{operator="greeter"} 3"#,
+        ] {
+            let line = format!("switchboard_operator_decide_duration_seconds{expected}\n");
+            assert!(page.contains(&line), "{line} is missing in {page}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! State of the kernel, as shown by `why`, `why-not`, `top`, the metrics and the console.
 
+pub mod decide_times;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +10,8 @@ use crate::decision::{Cause, DecisionId};
 use crate::operator::{OperatorName, Unit, UnitId};
 use crate::resource::{ObjectKey, TableKey};
 use crate::timestamp::Timestamp;
+
+use decide_times::DecideTimes;
 
 /// Health of a unit or operator, in order of severity: the most severe one is shown first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -163,6 +167,9 @@ pub struct OperatorState {
     pub decide_p50_us: u64,
     /// 99th percentile of the decide time in microseconds.
     pub decide_p99_us: u64,
+    /// Distribution of the decide times.
+    #[serde(default, skip_serializing_if = "DecideTimes::is_empty")]
+    pub decide_times: DecideTimes,
     /// Bytes of the cached kinds it reads, each divided by the number of its readers.
     pub cache_share_bytes: u64,
     /// Units that are not Ready or wait to run, least healthy first, at most [`MAX_UNITS_SHOWN`].

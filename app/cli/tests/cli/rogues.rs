@@ -77,8 +77,8 @@ async fn rogue_fails_with_its_reason_and_stops_no_other_operator() {
         assert!(page.contains(&line), "{page}");
     }
     assert!(page.contains("switchboard_operator_state{operator=\"greeter\",state=\"Ready\"} 1\n"), "{page}");
-    assert!(page.contains("switchboard_findings{kind=\"fight\"} 1\n"), "{page}");
-    assert!(page.contains("switchboard_findings{kind=\"loop\"} 1\n"), "{page}");
+    assert!(page.contains("switchboard_conflicts{kind=\"field_conflict\"} 1\n"), "{page}");
+    assert!(page.contains("switchboard_conflicts{kind=\"hot_loop\"} 1\n"), "{page}");
 
     let why = running.json(&["why", "configmap/flag"]);
     assert!(why["findings"][0].as_str().unwrap().contains("fight over .data.colour"), "{why}");

@@ -48,6 +48,15 @@ pub struct RunInputs<'a> {
     /// Whether the run made an external query because of an outside cause, and so may have found a reason to write
     /// there.
     pub(super) saw_external_change: bool,
+    /// Whether writes of the unit's previous run were rejected, which may be the reason to write.
+    pub(super) saw_rejection: bool,
+}
+
+impl RunInputs<'_> {
+    /// States whether the run was given rejected writes of the previous run.
+    pub fn with_rejection(self, saw_rejection: bool) -> Self {
+        Self { saw_rejection, ..self }
+    }
 }
 
 /// Fingerprint of everything a unit reads from writers other than itself and the given unit.

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::state::decide_times::DecideTimes;
+
 /// Number of runs over which decide times are computed.
 const RUNS_TIMED: usize = 256;
 
@@ -11,6 +13,7 @@ pub(super) struct RunCounters {
     pub runs: u64,
     pub failures: u64,
     pub writes: u64,
+    pub decide_times: DecideTimes,
     times_us: VecDeque<u64>,
 }
 
@@ -18,6 +21,7 @@ impl RunCounters {
     /// Counts a run; a failure is counted when the run is over.
     pub fn run(&mut self, decide_us: u64) {
         self.runs += 1;
+        self.decide_times.add(decide_us);
         if self.times_us.len() == RUNS_TIMED {
             self.times_us.pop_front();
         }

@@ -269,8 +269,8 @@ impl Core {
         let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
         let pending = running.decided.take()?;
         redact_messages(&mut executed, &pending.reads, &*running.snapshot);
-        let causes = running.causes.clone();
-        let findings = self.record_writes(now, unit, (&pending.reads, &causes), &executed);
+        let (causes, saw_rejection) = (running.causes.clone(), !running.rejected_writes.is_empty());
+        let findings = self.record_writes(now, unit, (&pending.reads, &causes, saw_rejection), &executed);
         self.refund_unwritten(unit, pending.granted, &executed);
         let (mut writes, executed) = split(executed);
         let held = pending.over_budget.len();

@@ -264,6 +264,7 @@ impl Core {
             writes: hosted.counters.writes,
             decide_p50_us: hosted.counters.percentile_us(50),
             decide_p99_us: hosted.counters.percentile_us(99),
+            decide_times: hosted.counters.decide_times.clone(),
             cache_share_bytes: tables.iter().filter(|t| t.readers.contains(name)).map(share).sum(),
             units,
             units_total,

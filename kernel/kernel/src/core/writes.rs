@@ -88,12 +88,15 @@ impl Core {
         &mut self,
         now: Timestamp,
         unit: &UnitId,
-        (reads, causes): (&Reads, &[Cause]),
+        (reads, causes, saw_rejection): (&Reads, &[Cause], bool),
         executed: &[ExecutedWrite],
     ) -> Vec<Finding> {
         let is_written = |one: &ExecutedWrite| matches!(one.write.result, WriteResult::Written { .. });
         // Needed only for runs with writes, which are few.
-        let inputs = executed.iter().any(is_written).then(|| self.arbiter.inputs(unit, reads, causes));
+        let inputs = executed
+            .iter()
+            .any(is_written)
+            .then(|| self.arbiter.inputs(unit, reads, causes).with_rejection(saw_rejection));
         let mut findings = Vec::new();
         let mut expected_revisions = Vec::new();
         for ExecutedWrite { write, before, after, .. } in executed {

@@ -75,13 +75,15 @@ const HEAD: [&str; 11] =
     ["OPERATOR", "STATE", "UNITS", "WAITING", "RUNS", "FAILED", "P50", "P99", "WRITES", "CACHE", "REASON"];
 /// Index of the column that is only shown in the wide format.
 const WIDE: usize = 3;
+/// Length of a reason in the table. The wide format and JSON have all of it.
+const MAX_REASON_CHARS: usize = 80;
 
 /// Formats the table; the alternate form is the wide format.
 impl fmt::Display for TopReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows = vec![HEAD.map(str::to_string)];
-        rows.extend(self.operators.iter().map(cells));
         let wide = f.alternate();
+        rows.extend(self.operators.iter().map(|row| cells(row, wide)));
         let mut widths = [0; HEAD.len()];
         for row in &rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -97,7 +99,17 @@ impl fmt::Display for TopReport {
     }
 }
 
-fn cells(row: &TopRow) -> [String; HEAD.len()] {
+/// Returns the first line of a reason, cut to [`MAX_REASON_CHARS`].
+fn short_reason(reason: &str) -> String {
+    let line = reason.lines().next().unwrap_or_default();
+    if line.chars().count() <= MAX_REASON_CHARS && line.len() == reason.trim_end().len() {
+        return line.to_string();
+    }
+    let start: String = line.chars().take(MAX_REASON_CHARS - 1).collect();
+    format!("{}…", start.trim_end())
+}
+
+fn cells(row: &TopRow, wide: bool) -> [String; HEAD.len()] {
     [
         row.name.clone(),
         row.health.to_string(),
@@ -109,7 +121,7 @@ fn cells(row: &TopRow) -> [String; HEAD.len()] {
         micros(row.decide_p99_us),
         row.writes.to_string(),
         bytes(row.cache_share_bytes),
-        row.reason.clone(),
+        if wide { row.reason.clone() } else { short_reason(&row.reason) },
     ]
 }
 
@@ -129,5 +141,22 @@ pub fn bytes(bytes: u64) -> String {
         0..KIB => format!("{bytes}B"),
         KIB..1_048_576 => format!("{}.{}Ki", bytes / KIB, bytes % KIB * 10 / KIB),
         _ => format!("{}.{}Mi", bytes / 1_048_576, bytes % 1_048_576 * 10 / 1_048_576),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_is_cut_in_the_table_and_whole_in_the_wide_format() {
+        let reason = format!("could not read {}\nsecond line", "x".repeat(250));
+        let operator = OperatorState { reason: reason.clone(), ..OperatorState::default() };
+        let report = report(&KernelState { operators: vec![operator], ..KernelState::default() });
+        let line = report.to_string().lines().nth(1).map(str::to_string).unwrap();
+        assert!(line.ends_with("xxx…") && !line.contains("second"), "{line}");
+        assert_eq!(short_reason(&reason).chars().count(), MAX_REASON_CHARS);
+        assert!(format!("{report:#}").contains(&reason), "{report:#}");
+        assert_eq!(short_reason("all is well"), "all is well");
     }
 }

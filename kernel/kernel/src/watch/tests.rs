@@ -138,9 +138,9 @@ async fn errors_are_reported_and_retried() {
     ]);
     fixture.watch(&CONFIG_MAPS);
     fixture.until_holds(&["a"]).await;
-    let told = ["answered 401", "answered 403", "answered 503", "cannot be reached", "cannot be read"];
-    assert_eq!(fixture.lost.len(), told.len(), "{:?}", fixture.lost);
-    for (message, part) in fixture.lost.iter().zip(told) {
+    let expected = ["returned 401", "returned 403", "returned 503", "could not reach", "could not parse"];
+    assert_eq!(fixture.lost.len(), expected.len(), "{:?}", fixture.lost);
+    for (message, part) in fixture.lost.iter().zip(expected) {
         assert!(message.contains(part), "{message}");
     }
 }

@@ -31,6 +31,9 @@ use crate::timestamp::Timestamp;
 /// Number of writes to one object with unchanged inputs that make a loop. The write before them may be the first one
 /// that reads the object as the unit left it, so a loop is found with its fifth write at the latest.
 pub const LOOP_WRITES: u32 = 4;
+/// Number of consecutive writes that do not count because writes of the run before were rejected. An operator that
+/// counts rejections, and gives up after a number of them, is no loop; one that counts without end is.
+pub const MAX_WRITES_AFTER_REJECTION: u32 = 16;
 /// Maximum time between two writes of a loop, in addition to the current slowdown. A unit that requeues itself after a
 /// longer time writes because time has passed.
 pub const LOOP_WINDOW: Duration = Duration::from_secs(5);
@@ -81,6 +84,8 @@ struct WriteStreak {
     /// Hashes of the last values set in each changed field, newest last.
     fields: BTreeMap<String, VecDeque<u64>>,
     writes: u32,
+    /// Number of writes after a rejection, up to [`MAX_WRITES_AFTER_REJECTION`].
+    after_rejection: u32,
     at: Timestamp,
     /// Writes of the current run: a run writes an object and its status once each.
     same_run_writes: BTreeSet<(Arc<str>, Option<String>)>,
@@ -208,8 +213,12 @@ impl WriteStreak {
                 last && (soon || !generated && left.contains(&change.after))
             })
         };
-        // An external answer may be the reason: such a write does not count, but does not reset the count either.
-        let again = changes.iter().find(own).filter(|_| !inputs.saw_external_change).map(|change| change.field.clone());
+        let rejected = inputs.saw_rejection && self.after_rejection < MAX_WRITES_AFTER_REJECTION;
+        self.after_rejection += u32::from(rejected);
+        // An external answer or a rejection may be the reason: such a write does not count, but does not reset the count
+        // either.
+        let has_reason = inputs.saw_external_change || rejected;
+        let again = changes.iter().find(own).filter(|_| !has_reason).map(|change| change.field.clone());
         changes.iter().take(MAX_COMPARED).for_each(|change| self.remember_value(change));
         match again {
             _ if self.writes == 0 => self.writes = 1,

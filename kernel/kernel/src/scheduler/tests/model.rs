@@ -163,8 +163,12 @@ impl SchedulerBench {
         if ended == RunEnd::Gone {
             self.gone.insert(unit.clone());
         }
+        // A run that waits for a kind has decided nothing, so it starts no cool-down; an earlier one goes on.
+        let decided = !matches!(ended, RunEnd::NotCached { .. });
         self.scheduler.finish(self.now, &unit, ended);
-        self.ended.insert(unit, self.now);
+        if decided {
+            self.ended.insert(unit, self.now);
+        }
     }
 
     /// Advances time to `then`, and starts units whenever `next` is due; nothing may start earlier.

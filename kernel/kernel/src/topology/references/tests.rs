@@ -206,5 +206,5 @@ fn a_patch_that_reaches_into_a_selector_is_changed_or_refused() {
         );
     }
     let why = patched(json!([{"op": "replace", "path": format!("{POLICY}/0/values"), "value": ["auth"]}])).unwrap_err();
-    assert!(why.contains("matchExpressions/0/values are namespaces: let the patch replace the whole"), "{why}");
+    assert!(why.contains("matchExpressions/0/values are namespaces; let the patch replace the whole"), "{why}");
 }
