@@ -48,7 +48,11 @@ impl Doctor {
                 let found = format!("{file}: {}, {}", counted(operators, "operator"), counted(clusters, "cluster"));
                 report.add(DoctorCheck::ok("configuration", found));
                 for warning in config.warnings() {
-                    report.add(DoctorCheck::warning("configuration", warning, "`switchboard init --config -` prints every setting with a comment"));
+                    report.add(DoctorCheck::warning(
+                        "configuration",
+                        warning,
+                        "`switchboard init --config -` prints every setting with a comment",
+                    ));
                 }
                 Some(config)
             }

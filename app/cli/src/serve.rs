@@ -46,8 +46,12 @@ struct EmptyDumpError {
 
 impl EmptyDumpError {
     fn new(path: &Path, dump: &Dump) -> Self {
-        let mut causes: String =
-            dump.problems.iter().take(MAX_CAUSES_SHOWN).map(|problem| format!("\n  {}", description(problem))).collect();
+        let mut causes: String = dump
+            .problems
+            .iter()
+            .take(MAX_CAUSES_SHOWN)
+            .map(|problem| format!("\n  {}", description(problem)))
+            .collect();
         if let Some(more) = dump.problems.len().checked_sub(MAX_CAUSES_SHOWN).filter(|more| *more > 0) {
             causes.push_str(&format!("\n  and {more} more that could not be read"));
         }

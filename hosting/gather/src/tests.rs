@@ -233,11 +233,7 @@ fn endless_names_are_not_read() {
     ]);
     let dump = read(file.path(), |_| {}).unwrap();
     assert_eq!(dump.objects.len(), 1);
-    assert!(
-        dump.problems[0].message.contains("data before an entry is longer than 1 MiB"),
-        "{:?}",
-        dump.problems
-    );
+    assert!(dump.problems[0].message.contains("data before an entry is longer than 1 MiB"), "{:?}", dump.problems);
     // A long name within the limit is valid.
     let name = format!("namespaces/shop/core/pods/{}.yaml", "a".repeat(3000));
     let file = archive(&[

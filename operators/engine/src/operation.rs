@@ -18,9 +18,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use switchboard_object::health::HealthCode;
 use crate::object_fields::{format_time, list, non_empty_fields, parse_time, text};
 use crate::target::{ResourceKey, kind_order};
+use switchboard_object::health::HealthCode;
 
 /// Time during which an object that still differs is applied again. After that, the API server is assumed to change the
 /// object, and the comparison reports the difference.

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::compare::is_in_sync;
 use crate::destination::DestinationCluster;
-use switchboard_object::health::{self, HealthCode};
 use crate::object_fields::{format_time, has_option, list, non_empty_fields, text};
 use crate::project::Project;
 use crate::target::{ResourceKey, TargetObjects, images, tracked_by};
+use switchboard_object::health::{self, HealthCode};
 
 /// Live objects by key, with their versions. `None` for objects that were read and do not exist.
 pub type LiveObjects = BTreeMap<ResourceKey, (String, Option<Value>)>;

@@ -156,10 +156,9 @@ mod tests {
         };
         assert_eq!(check("operators: {greeter: {}}\n").state, CheckState::Ok);
         assert_eq!(check("operators: {engine: {enabled: false}}\n").state, CheckState::Ok);
-        for (text, user) in [
-            ("operators: {engine: {}}\n", "`operators.engine`"),
-            ("operators: {}\ngitops: {}\n", "`gitops`"),
-        ] {
+        for (text, user) in
+            [("operators: {engine: {}}\n", "`operators.engine`"), ("operators: {}\ngitops: {}\n", "`gitops`")]
+        {
             let check = check(text);
             assert_eq!((check.state, check.found.ends_with(user)), (CheckState::Error, true), "{check:?}");
         }

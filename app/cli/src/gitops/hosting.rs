@@ -379,10 +379,7 @@ mod tests {
         std::fs::write(&file, "").unwrap();
         let refused = DatabaseArgs::new(None, Some(file.clone()), false).sealing().err().unwrap();
         let printed = failure::message(&*refused);
-        assert!(
-            printed.contains(&file.display().to_string()) && printed.contains("no line `ID:BASE64`"),
-            "{printed}"
-        );
+        assert!(printed.contains(&file.display().to_string()) && printed.contains("no line `ID:BASE64`"), "{printed}");
         assert!(printed.contains("\nhint: "), "{printed}");
         let printed = failure::message(&ensure_key_file(&dir.path().join("no/such").join(KEYS)).unwrap_err());
         assert!(printed.contains("no/such"), "{printed}");

@@ -38,7 +38,8 @@ pub fn isolated(variable: impl Fn(&str) -> Option<String>) -> bool {
 /// note.
 pub fn ignored_variables(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let set = |name| variable(name).filter(|lookup| !lookup.trim().is_empty());
-    let unused = UNUSED_VARIABLES.into_iter().filter(|(name, _)| set(name).is_some_and(|lookup| !is_one_of(&NO, &lookup)));
+    let unused =
+        UNUSED_VARIABLES.into_iter().filter(|(name, _)| set(name).is_some_and(|lookup| !is_one_of(&NO, &lookup)));
     let mut notes: Vec<String> = unused.map(|(name, why)| format!("{name} has no effect: {why}")).collect();
     if set(ISOLATION).is_some_and(|lookup| !is_one_of(&NO, &lookup) && !is_one_of(&YES, &lookup)) {
         notes.push(format!("{ISOLATION} is neither true nor false: every tenant has its own AppProject"));

@@ -50,9 +50,10 @@ impl IntegrationsPlan {
         self.cluster_args.apply_with_up(&mut config, &self.state);
         let Some(section) = &config.integrations else {
             let file = self.config.display();
-            return Err(
-                format!("{file} has no section `integrations`\nhint: add it; `switchboard init --config -` prints an example").into()
-            );
+            return Err(format!(
+                "{file} has no section `integrations`\nhint: add it; `switchboard init --config -` prints an example"
+            )
+            .into());
         };
         let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state);
         let mut manager = IntegrationsManager::new(section, &config.topology, clusters)?;

@@ -172,14 +172,8 @@ fn missing_directory_is_named_with_a_hint() {
     let at = |name: &str| folder.path().join(name).display().to_string();
     for (arguments, hint) in [
         (vec!["test", &at("none")], "hint: pass the directory with the cases"),
-        (
-            vec!["test", "apply-configuration", "--test-dir", &at("none"), "--output-dir", &at("out")],
-            "hint: pass ",
-        ),
-        (
-            vec!["gather", "prune", "--operator", "greeter", "--from", &at("none"), "--to", &at("to")],
-            "hint: pass ",
-        ),
+        (vec!["test", "apply-configuration", "--test-dir", &at("none"), "--output-dir", &at("out")], "hint: pass "),
+        (vec!["gather", "prune", "--operator", "greeter", "--from", &at("none"), "--to", &at("to")], "hint: pass "),
         (vec!["gather", "apply", "--from", &at("none")], "hint: pass "),
     ] {
         let output = run(&arguments);

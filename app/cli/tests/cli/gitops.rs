@@ -63,7 +63,11 @@ fn missing_settings_are_requested() {
         "error: no database is configured\nhint: pass --database postgres://… or --database sqlite:FILE\n"
     );
     let unsealed = migrate(folder.path(), &["--database", "sqlite:g.db"]);
-    assert!(stderr_text(&unsealed).contains("hint: pass a key file with --credentials-key-file"), "{}", stderr_text(&unsealed));
+    assert!(
+        stderr_text(&unsealed).contains("hint: pass a key file with --credentials-key-file"),
+        "{}",
+        stderr_text(&unsealed)
+    );
     let odd = migrate(folder.path(), &["--database", "mysql://x", "--plaintext-credentials"]);
     assert!(stderr_text(&odd).contains("neither with `postgres://` nor with `sqlite:`"), "{}", stderr_text(&odd));
     std::fs::write(folder.path().join("keys"), "topsecret\n").unwrap();
@@ -86,5 +90,8 @@ fn unreachable_server_is_reported_without_the_password() {
     let stderr_text = stderr_text(&output);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr_text.starts_with(&format!("error: could not connect to PostgreSQL at {closed}\n")), "{stderr_text}");
-    assert!(stderr_text.contains("hint: check that the server is running") && !stderr_text.contains("hunter2"), "{stderr_text}");
+    assert!(
+        stderr_text.contains("hint: check that the server is running") && !stderr_text.contains("hunter2"),
+        "{stderr_text}"
+    );
 }

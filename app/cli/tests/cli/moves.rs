@@ -117,7 +117,10 @@ async fn placement_is_moved_through_the_console_with_permission() {
     let (status, problem) = fixture.move_to(&stranger, "team", "argocd-2");
     assert_eq!(status, 403, "{problem}");
     let (_, fleet) = fixture.ask("GET", "fleet", &mover, "");
-    assert_eq!(fleet["placements"], json!([{"tenant": "team", "environment": null, "instance": "argocd", "moving": false}]));
+    assert_eq!(
+        fleet["placements"],
+        json!([{"tenant": "team", "environment": null, "instance": "argocd", "moving": false}])
+    );
     assert_eq!(fleet["instances"][1]["member"]["maxApplications"], 1000, "{fleet}");
     for (tenant, to, status, detail) in [
         ("team", "nowhere", 404, "could not find an Argo CD instance in namespace `nowhere`"),

@@ -92,7 +92,11 @@ fn empty_dump_is_refused_with_a_hint() {
         let stderr_text = stderr_text(&output);
         assert_eq!(output.status.code(), Some(1), "{stderr_text}");
         let error = format!("error: the dump `{}` holds no objects and no logs\n", path.display());
-        assert!(stderr_text.contains(&error) && stderr_text.contains("hint: check the path: a dump has folders `namespaces`"), "{stderr_text}");
+        assert!(
+            stderr_text.contains(&error)
+                && stderr_text.contains("hint: check the path: a dump has folders `namespaces`"),
+            "{stderr_text}"
+        );
     }
 }
 

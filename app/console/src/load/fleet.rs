@@ -374,7 +374,14 @@ mod tests {
             "metadata": { "namespace": "team", "name": "api" }, "spec": { "type": "automated" },
             "status": { "conditions": [{ "type": "ErrorOccurred", "status": "True", "message": "no environment" }] },
         });
-        let view = fleet_page(&places, &[application], &[broken, refused], 1, &TableQuery::default(), &PageRedactor::default());
+        let view = fleet_page(
+            &places,
+            &[application],
+            &[broken, refused],
+            1,
+            &TableQuery::default(),
+            &PageRedactor::default(),
+        );
         let rows: Vec<(&str, Health, &str, &str)> =
             view.applications.iter().map(|one| (&*one.name, one.state, &*one.health, &*one.message)).collect();
         assert_eq!(

@@ -148,7 +148,8 @@ mod tests {
             moves: vec![a_move("shop", MoveProgress::RolledBack, 9), a_move("bank", MoveProgress::Running, 5)],
         };
         let mut instances = vec![InstanceRow { name: "argocd".to_string(), ..InstanceRow::default() }];
-        let view = placements(standing, &TableQuery::default(), Timestamp(10), &mut instances, &PageRedactor::default());
+        let view =
+            placements(standing, &TableQuery::default(), Timestamp(10), &mut instances, &PageRedactor::default());
         let tenants: Vec<&str> = view.placements.iter().map(|one| one.name.tenant.as_str()).collect();
         assert_eq!(tenants, ["bank", "shop"]);
         assert_eq!(view.moves[0].name.tenant, "bank");
@@ -161,9 +162,21 @@ mod tests {
     fn page_is_bounded_and_shows_the_total() {
         let placed = (0..60).map(|at| placement(&format!("tenant-{at}"), false)).collect();
         let standing = FleetStatus { placements: placed, ..FleetStatus::default() };
-        let all = placements(standing.clone(), &TableQuery::default(), Timestamp(1), &mut Vec::new(), &PageRedactor::default());
+        let all = placements(
+            standing.clone(),
+            &TableQuery::default(),
+            Timestamp(1),
+            &mut Vec::new(),
+            &PageRedactor::default(),
+        );
         assert_eq!((all.placements.len(), all.placements_total), (PLACEMENTS_PER_PAGE, 60));
-        let some = placements(standing, &TableQuery::new("", vec![], "tenant-5", ""), Timestamp(1), &mut Vec::new(), &PageRedactor::default());
+        let some = placements(
+            standing,
+            &TableQuery::new("", vec![], "tenant-5", ""),
+            Timestamp(1),
+            &mut Vec::new(),
+            &PageRedactor::default(),
+        );
         assert_eq!((some.placements.len(), some.placements_total), (11, 11));
     }
 }

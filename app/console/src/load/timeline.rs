@@ -204,8 +204,7 @@ mod tests {
     fn only_decisions_without_news_are_ordinary() {
         assert!(ordinary(SummaryOutcome::Nothing, "") && ordinary(SummaryOutcome::Parked, "cannot read plugs yet"));
         assert!(!ordinary(SummaryOutcome::Nothing, "blocked: set data.name"), "a state with a message is shown");
-        for outcome in
-            [SummaryOutcome::Failed, SummaryOutcome::Refused, SummaryOutcome::PutOff, SummaryOutcome::Wrote]
+        for outcome in [SummaryOutcome::Failed, SummaryOutcome::Refused, SummaryOutcome::PutOff, SummaryOutcome::Wrote]
         {
             assert!(!ordinary(outcome, ""), "{outcome:?}");
         }

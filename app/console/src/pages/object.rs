@@ -60,7 +60,9 @@ fn history_row(row: &Folded<HistoryRow>, view: &ObjectPage) -> Markup {
                 }
             }
         },
-        Folded::Many { first, last, count } => html! { li.fold { div { (fold(first, last, *count, view.now, &title)) } } },
+        Folded::Many { first, last, count } => {
+            html! { li.fold { div { (fold(first, last, *count, view.now, &title)) } } }
+        }
     }
 }
 

@@ -11,11 +11,7 @@ use crate::load::placements::{MOVE_TABLE, PLACEMENT_TABLE, PlacementsView, progr
 use crate::table::{Column, TableQuery, table_head};
 
 /// Renders placements with their actions.
-pub fn placements(
-    view: &FleetPage,
-    query: &TableQuery,
-    act: &dyn Fn(&FleetPlacement, &[&str]) -> Markup,
-) -> Markup {
+pub fn placements(view: &FleetPage, query: &TableQuery, act: &dyn Fn(&FleetPlacement, &[&str]) -> Markup) -> Markup {
     let columns = [Column::text("name", "Placement"), Column::text("instance", "Argo CD"), Column::plain("Action")];
     let all = &view.placements;
     let members: Vec<&str> =

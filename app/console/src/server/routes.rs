@@ -143,7 +143,10 @@ async fn overview(State(app): SharedApp, headers: HeaderMap, Query(query): Query
     let tables = query.tables("/");
     let view = load::overview::load(&app.source).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    page(frame(&app, &headers, "Overview", "Overview", &version), view.map(|view| pages::overview::overview(&view, &tables)))
+    page(
+        frame(&app, &headers, "Overview", "Overview", &version),
+        view.map(|view| pages::overview::overview(&view, &tables)),
+    )
 }
 
 async fn operator(

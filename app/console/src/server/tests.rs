@@ -300,7 +300,9 @@ impl ConsoleFixture {
 
     async fn paused(&self) -> bool {
         let state = self.handle.state().await.unwrap();
-        crate::load::overview::overview(&state, &[], &crate::redact::PageRedactor::default()).operators[0].paused.is_some()
+        crate::load::overview::overview(&state, &[], &crate::redact::PageRedactor::default()).operators[0]
+            .paused
+            .is_some()
     }
 }
 

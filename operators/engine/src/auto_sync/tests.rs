@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use switchboard_object::health::HealthCode;
 use crate::status::ManagedResource;
 use crate::target::ResourceKey;
+use switchboard_object::health::HealthCode;
 
 const NOW: &str = "2026-01-01T00:10:00Z";
 

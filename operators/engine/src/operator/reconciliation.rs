@@ -11,13 +11,13 @@ use super::{EngineOperator, repository};
 use crate::auto_sync::{self, AutoSyncDecision};
 use crate::deletion::{self, cascade_propagation, remaining_objects};
 use crate::destination::{self, DestinationCluster, SECRET_TYPE};
-use switchboard_object::health::HealthCode;
 use crate::kinds::{self, APPLICATIONS, PROJECTS, SECRETS};
 use crate::object_fields::{annotation, list, merge_patch, non_empty_fields, parse_time, text};
 use crate::operation;
 use crate::project::Project;
 use crate::status::{self, ApplicationCondition, LiveObjects, set_conditions, set_field, set_health};
 use crate::target::{ResourceKey, TargetObjects, target_objects};
+use switchboard_object::health::HealthCode;
 
 /// Annotation that requests a refresh from the repository.
 const REFRESH: &str = "argocd.argoproj.io/refresh";

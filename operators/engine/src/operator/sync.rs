@@ -9,12 +9,12 @@ use super::reconciliation::{Reconciliation, SyncScope, deletion_of};
 use crate::auto_sync::has_sync_option;
 use crate::compare::is_in_sync;
 use crate::deletion::is_never_pruned;
-use switchboard_object::health;
 use crate::kinds::NAMESPACES;
 use crate::object_fields::{format_time, list, non_empty_fields, parse_time, text};
 use crate::operation::{self, OperationStep, SyncAction, SyncTask};
 use crate::status::{self, LiveObjects};
 use crate::target::{ResourceKey, TargetObjects, images, tracked_by};
+use switchboard_object::health;
 
 /// Field manager, with Argo CD's name for server-side apply.
 const MANAGER: &str = "argocd-controller";

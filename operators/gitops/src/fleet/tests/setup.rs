@@ -19,7 +19,13 @@ async fn add(ledger: &Ledger, uid: &str, limits: InstanceLimits) -> EngineInstan
 }
 
 /// Registers the namespace on this cluster, which may have been recreated.
-async fn add_at(ledger: &Ledger, cluster: &str, uid: &str, limits: InstanceLimits, is_recreated: bool) -> EngineInstance {
+async fn add_at(
+    ledger: &Ledger,
+    cluster: &str,
+    uid: &str,
+    limits: InstanceLimits,
+    is_recreated: bool,
+) -> EngineInstance {
     let (mappings, instances, members) = (all(ledger).await, all(ledger).await, all(ledger).await);
     let mut number = mappings.len();
     let (instance, changes) = register(
