@@ -1,7 +1,7 @@
 //! One socket with many plugs: cost of coupling them, of a changed socket, and of an unrelated change. With the feature
 //! `real`, also integration-operator and Switchboard on one kube-apiserver.
 //!
-//! `cargo bench --bench plugs`; `PLUGS=1000` for fewer plugs. `SWITCHBOARD_ORIGINAL_OPERATOR` is the path of
+//! `cargo bench --bench plugs`; `PLUGS=1000` for fewer plugs. `SWITCHBOARD_INTEGRATION_OPERATOR` is the path of
 //! integration-operator's binary, built elsewhere; without it, the comparison is skipped with a message.
 
 use std::collections::BTreeMap;
@@ -187,7 +187,7 @@ async fn measure_many(count: usize) {
 #[cfg(not(feature = "real"))]
 mod beside {
     pub fn run(_: &tokio::runtime::Runtime) {
-        println!("beside the existing operator: not measured, it needs the feature `real`");
+        println!("beside integration-operator: not measured, it needs the feature `real`");
     }
 }
 
@@ -223,15 +223,17 @@ mod beside {
         println!("\n| 200 plugs on a real kube-apiserver | coupled in | API requests | memory |\n|---|---|---|---|");
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         runtime.block_on(measure("ours", |kubeconfig| ours(kubeconfig, folder.path())));
-        match std::env::var_os("SWITCHBOARD_ORIGINAL_OPERATOR") {
-            Some(program) => runtime.block_on(measure("the existing operator", |kubeconfig| {
+        match std::env::var_os("SWITCHBOARD_INTEGRATION_OPERATOR") {
+            Some(program) => runtime.block_on(measure("integration-operator", |kubeconfig| {
                 let mut command = Command::new(&program);
                 command.env("KUBECONFIG", kubeconfig);
                 command.args(["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]);
                 command
             })),
             None => {
-                println!("the existing operator: not measured, SWITCHBOARD_ORIGINAL_OPERATOR does not name its binary")
+                println!(
+                    "integration-operator: not measured, SWITCHBOARD_INTEGRATION_OPERATOR does not name its binary"
+                )
             }
         }
     }

@@ -253,7 +253,7 @@ async fn check_existing_objects(client: Client) {
         body["metadata"]["annotations"][annotations::LAST_APPLIED] = object.body.to_string().into();
         world.create(&object.kind.plural, &body).await;
     }
-    assert_eq!(world.run(wanted).await, Vec::<String>::new(), "the original's cluster is left as it is");
+    assert_eq!(world.run(wanted).await, Vec::<String>::new(), "objects of qontract-reconcile are left as they are");
 
     let by_hand = ManagerFixture::new(world.client.clone(), "by-hand").await;
     let bundle = data("by-hand", &[("one", integration("/stage.yml", "", ""))]);
@@ -349,7 +349,7 @@ async fn the_embedded_cluster_holds_what_was_there_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_embedded_cluster_holds_what_the_original_made() {
+async fn the_embedded_cluster_keeps_upstream_objects() {
     check_upstream_objects(switchboard_cluster::Cluster::ephemeral().await.client()).await;
 }
 

@@ -2,8 +2,8 @@
 //! an idle deployment, and database load. Then ten times as many on the embedded cluster and SQLite, where the last
 //! ones must cost as much CPU time as the first ones. No Argo CD runs, because the measurement ends at the Application.
 //!
-//! `DEPLOYMENTS=100` reduces the number, and `SIDES=ours,embedded` leaves out the others (`bare`, `original`).
-//! `SWITCHBOARD_ORIGINAL_BACKEND` and `SWITCHBOARD_ORIGINAL_AGENT` are the paths of managed-gitops binaries, built
+//! `DEPLOYMENTS=100` reduces the number, and `SIDES=ours,embedded` leaves out the others (`bare`, `managed-gitops`).
+//! `SWITCHBOARD_MANAGED_GITOPS_BACKEND` and `SWITCHBOARD_MANAGED_GITOPS_AGENT` are the paths of managed-gitops binaries, built
 //! elsewhere; without them, the comparison is skipped with a message. The bench fails after all tables if a goal is
 //! missed.
 
@@ -69,20 +69,20 @@ fn main() -> std::process::ExitCode {
         goals.at_most("transactions of an idle service", ours.idle as f64, 0.0);
     }
     match managed_gitops::binaries() {
-        _ if !is_wanted("original") => {}
+        _ if !is_wanted("managed-gitops") => {}
         Some(binaries) => {
             let theirs = runtime.block_on(managed_gitops::measure(count, &binaries));
             if let Some(bare) = bare {
-                println!("the API server alone does {:.1} times as much as the original", bare / theirs.a_second);
+                println!("the API server alone does {:.1} times as much as managed-gitops", bare / theirs.a_second);
             }
             if let Some(ours) = &ours {
                 let times = ours.a_second / theirs.a_second;
-                println!("{times:.1} times the original's throughput");
-                goals.at_least("times the original's throughput", times, TIMES_GOAL);
+                println!("{times:.1} times the throughput of managed-gitops");
+                goals.at_least("times the throughput of managed-gitops", times, TIMES_GOAL);
             }
         }
         None => println!(
-            "the original: not measured, SWITCHBOARD_ORIGINAL_BACKEND and SWITCHBOARD_ORIGINAL_AGENT do not name its binaries"
+            "managed-gitops: not measured, SWITCHBOARD_MANAGED_GITOPS_BACKEND and SWITCHBOARD_MANAGED_GITOPS_AGENT do not name its binaries"
         ),
     }
     if is_wanted("embedded") {
@@ -96,7 +96,7 @@ fn main() -> std::process::ExitCode {
     goals.exit_code()
 }
 
-const SIDES: [&str; 4] = ["bare", "ours", "original", "embedded"];
+const SIDES: [&str; 4] = ["bare", "ours", "managed-gitops", "embedded"];
 
 /// Whether a side is selected. By default, all sides are.
 fn is_wanted(side: &str) -> bool {

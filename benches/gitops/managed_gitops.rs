@@ -20,7 +20,7 @@ const MIGRATION: Duration = Duration::from_secs(20);
 /// Returns the paths of backend and agent, if both are specified.
 pub fn binaries() -> Option<[PathBuf; 2]> {
     let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    Some([path("SWITCHBOARD_ORIGINAL_BACKEND")?, path("SWITCHBOARD_ORIGINAL_AGENT")?])
+    Some([path("SWITCHBOARD_MANAGED_GITOPS_BACKEND")?, path("SWITCHBOARD_MANAGED_GITOPS_AGENT")?])
 }
 
 /// Measures managed-gitops with separate servers.
@@ -58,7 +58,7 @@ pub async fn measure(count: usize, [backend, agent]: &[PathBuf; 2]) -> SideFigur
     let first = start(backend);
     tokio::time::sleep(MIGRATION).await;
     let mut roles = [first, start(agent)];
-    let measured = ground.measure("the original", count, &mut roles).await;
+    let measured = ground.measure("managed-gitops", count, &mut roles).await;
     proxy.abort();
     measured
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the integrations-manager of qontract-reconcile over examples/integrations and writes its output to examples/integrations/expected.
 
-usage: tests/real/integrations.py ORIGINAL SERVER [CASE...]
+usage: tests/real/integrations.py QONTRACT_RECONCILE SERVER [CASE...]
 
-ORIGINAL  folder of qontract-reconcile, with its requirements installed in this Python
-SERVER    address of a qontract-server that serves the data without data/integrations/beyond: http://127.0.0.1:4000
+QONTRACT_RECONCILE  folder of qontract-reconcile, with its requirements installed in this Python
+SERVER              address of a qontract-server that serves the data without data/integrations/beyond: http://127.0.0.1:4000
 
 The programs `helm` and `oc` must be in the PATH; of the latter, only `oc process --local` is used. The code of
 qontract-reconcile computes values, parameters, objects, annotations and hashes. Commits of image refs, which it would
@@ -15,13 +15,13 @@ import os
 import pathlib
 import sys
 
-original, server = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2].rstrip("/")
+reconcile_folder, server = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2].rstrip("/")
 expected = pathlib.Path(__file__).resolve().parent.parent / "examples" / "integrations" / "expected"
 cases = json.loads((expected / "cases.json").read_text())
 wanted = sys.argv[3:] or list(cases)
 
-sys.path[:0] = [str(original), str(original / "qontract_utils"), str(original / "qontract_api_client")]
-os.chdir(original)  # qontract-reconcile reads its chart from here
+sys.path[:0] = [str(reconcile_folder), str(reconcile_folder / "qontract_utils"), str(reconcile_folder / "qontract_api_client")]
+os.chdir(reconcile_folder)  # qontract-reconcile reads its chart from here
 
 from reconcile import integrations_manager as manager  # noqa: E402
 from reconcile import queries  # noqa: E402

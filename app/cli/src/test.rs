@@ -36,7 +36,7 @@ impl TestArgs {
     pub async fn run(self) -> Result<bool, CommandError> {
         // Programs block, so they run outside the runtime's threads.
         tokio::task::spawn_blocking(move || match (self.command, self.directory) {
-            (Some(TestCommand::ApplyConfiguration(original)), _) => original.run(),
+            (Some(TestCommand::ApplyConfiguration(command)), _) => command.run(),
             (None, directory) => suite::run(&directory.unwrap_or_default(), &self.options),
         })
         .await?

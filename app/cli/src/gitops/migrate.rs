@@ -76,7 +76,7 @@ fn value(database: &str, plan: &MigrationPlan, done: bool) -> Value {
     let steps: Vec<_> = plan.steps.iter().map(|(version, name)| json!({ "version": version, "name": name })).collect();
     let (found, version) = match plan.schema {
         SchemaState::Empty => ("nothing", None),
-        SchemaState::ManagedGitops => ("original", Some(MANAGED_GITOPS_VERSION)),
+        SchemaState::ManagedGitops => ("managed-gitops", Some(MANAGED_GITOPS_VERSION)),
         SchemaState::Switchboard { version } => ("switchboard", Some(version)),
     };
     json!({

@@ -20,7 +20,7 @@ use crate::stderr::print_stderr;
 /// Timeout of a run; the five seconds of multi-operator-manager are too short on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout with `--compat`.
-const ORIGINAL_TIMEOUT: Duration = Duration::from_secs(5);
+const COMPAT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Run tests like `multi-operator-manager test apply-configuration`, as a replacement
 #[derive(Args)]
@@ -104,7 +104,7 @@ impl ApplyConfigurationTest {
     }
 
     fn run_options(&self) -> CaseRunOptions {
-        let timeout = if self.compat { ORIGINAL_TIMEOUT } else { TIMEOUT };
+        let timeout = if self.compat { COMPAT_TIMEOUT } else { TIMEOUT };
         let sandbox = !self.compat && !self.no_sandbox;
         CaseRunOptions { environment: ProcessEnvironment::Inherited, timeout, sandbox, name_key: self.name_key }
     }

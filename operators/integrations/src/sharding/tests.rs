@@ -252,7 +252,7 @@ fn an_image_that_needs_unlisted_schemas_is_rejected() {
     let meta = r#"{"mine": {"schemas": ["/a-1.yml"], "images": {"next": ["/a-1.yml", "/b-1.yml"]}}}"#;
     let problem = divided(meta, false).unwrap_err();
     assert_eq!(problem.message, "image `next` reads /b-1.yml, which `schemas` does not list");
-    assert_eq!(divided(meta, true), Ok(2), "the original does not look");
+    assert_eq!(divided(meta, true), Ok(2), "qontract-reconcile does not check");
     assert_eq!(divided(r#"{"mine": {"schemas": ["/a-1.yml"]}}"#, false), Ok(2));
     assert_eq!(divided("{}", false), Ok(2), "nothing is known of it");
 }

@@ -174,7 +174,7 @@ async fn the_certificate_of_a_tls_server_is_verified() {
 }
 
 /// Columns of a database that the twenty migrations of managed-gitops created, as PostgreSQL lists them.
-const MANAGED_GITOPS_COLUMNS: &str = include_str!("original.txt");
+const MANAGED_GITOPS_COLUMNS: &str = include_str!("managed_gitops_columns.txt");
 
 #[tokio::test]
 async fn the_first_step_creates_the_schema_of_managed_gitops() {
