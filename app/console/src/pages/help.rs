@@ -9,6 +9,8 @@ include!(concat!(env!("OUT_DIR"), "/help.rs"));
 
 /// Page with the table of contents.
 const CONTENTS: &str = "README";
+/// Page with the words of commands and pages.
+const GLOSSARY: &str = "glossary";
 
 /// Renders the table of contents.
 pub fn contents() -> Markup {
@@ -16,7 +18,15 @@ pub fn contents() -> Markup {
     // The page has its own title.
     let text = text.split_once('\n').map_or(text, |(_, rest)| rest);
     html! {
-        div.head { div { h1 { "Help" } p.soft { "Documentation of this version. Press " kbd { "?" } " for keyboard shortcuts." } } }
+        div.head {
+            div {
+                h1 { "Help" }
+                p.soft {
+                    "Documentation of this version. The " a href={ "/help/" (GLOSSARY) } { "glossary" } " defines the words of all pages. "
+                    "Press " kbd { "?" } " for keyboard shortcuts."
+                }
+            }
+        }
         article.panel { div.prose { (PreEscaped(render(text))) } }
     }
 }
@@ -141,6 +151,7 @@ mod tests {
         for (name, _) in HELP.iter().filter(|(name, _)| *name != CONTENTS) {
             assert!(contents.contains(&format!("href=\"/help/{name}\"")), "docs/README.md does not name {name}.md");
         }
+        assert!(page(GLOSSARY).is_ok(), "the contents lead to the glossary");
         let console = page("CONSOLE").map(|(_, page)| page.into_string()).unwrap_or_default();
         assert!(console.contains("The console") && !console.contains("[picture") && !console.contains("<img"));
         assert!(page("overview").is_ok(), "pages of folders are there as well");
