@@ -1,5 +1,5 @@
 # Two commands on a fresh machine: `make run` and `make test`. Everything else is for those who work on Switchboard.
-# A fresh machine has Rust (rustup), Go, a C compiler and package registries; whatever else is needed, these targets fetch.
+# They need Rust (rustup), a C compiler and a registry for crates. `make test-real` needs Go, Python and root or sudo as well, and fetches the rest.
 
 SHELL := /usr/bin/env bash
 .SHELLFLAGS := -euo pipefail -c
