@@ -95,8 +95,8 @@ async fn move_placement(browser: &Browser, town: &ConsoleFixture, tenant: &str, 
         json!(body)
     );
     let said = browser.async_script(&ask).await.to_string();
-    assert!(said.contains("is on its way"), "{said}");
-    browser.until_shows("#moves", "arrived").await;
+    assert!(said.contains(" started"), "{said}");
+    browser.until_shows("#moves", "finished").await;
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
     browser.script("window.unchanged = true").await;
     town.create("/api/v1/namespaces/default/configmaps", greeted_config_map("grace", "Grace")).await;
     browser.until_shows("#timeline", "default/grace").await;
-    assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
+    assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not reloaded");
     // The element did not exist when the page was loaded.
     assert_eq!(browser.script("return document.getElementById('reason')").await, Value::Null);
     town.create(
@@ -220,7 +220,7 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
     )
     .await;
     browser.until_shows("#reason", "data.name").await;
-    assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
+    assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not reloaded");
     // A kind without a watch.
     browser.load(&format!("{}/objects?cluster=default&kind=serviceaccounts&namespace=default", town.url)).await;
     browser.until_shows("[data-live-mark]", "live").await;
@@ -236,24 +236,24 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
 async fn who_has_the_right_pauses_an_operator_and_who_has_not_is_told_so() {
     let (town, browser) = (ConsoleFixture::start().await, Browser::open().await);
     browser.load(&format!("{}/operators/greeter", town.url)).await;
-    browser.until_shows("#acts", "switchboard pause greeter").await;
-    browser.click("#acts a").await;
+    browser.until_shows("#actions", "switchboard pause greeter").await;
+    browser.click("#actions a").await;
     browser.until_shows("h1", "Sign in").await;
     let sign_in = async |token: &str| {
         browser.script(&format!("document.querySelector('[name=token]').value = {}", json!(token))).await;
         browser.click("main form button").await;
     };
     sign_in("nonsense").await;
-    browser.until_shows("[role=alert]", "does not know this token").await;
+    browser.until_shows("[role=alert]", "the cluster rejected the token").await;
     sign_in(&town.token("operator", &["pause"]).await).await;
     browser.until_shows(".side-end", "system:serviceaccount:default:operator").await;
     browser.until_shows("h1", "greeter").await;
     browser.click("form[action='/actions/reconcile'] button").await;
-    browser.until_shows(".said.wrong", "may not reconcile").await;
+    browser.until_shows(".said.wrong", "is not allowed to reconcile").await;
     browser.click("form[action='/actions/pause'] button").await;
     browser.until_shows(".said", "greeter paused").await;
-    browser.until_shows("#standing", "paused").await;
-    browser.until_shows("#acts", "switchboard resume greeter").await;
+    browser.until_shows("#state", "paused").await;
+    browser.until_shows("#actions", "switchboard resume greeter").await;
     browser.click("form[action='/actions/resume'] button").await;
     browser.until_shows(".said", "greeter resumed").await;
     browser.click(".side-end form button").await;
@@ -286,7 +286,7 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     };
     sign_in(&town.token("pauser", &["pause"]).await).await;
     browser.click(&format!("{form} button")).await;
-    browser.until_shows(".said.wrong", "may not move gitopsengineinstances").await;
+    browser.until_shows(".said.wrong", "is not allowed to move gitopsengineinstances").await;
     assert!(town.has_logged(&["asked for", command, &target, "refused"]), "what was refused is written down");
     browser.click(".side-end form button").await;
     // Signing out redirects; a navigation before the redirect would be overridden.
@@ -306,12 +306,12 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     browser.until_shows(".said.wrong", "list the instances with `switchboard gitops fleet list`").await;
     browser.until_shows("#placements code", &target).await;
     browser.click(&format!("{form} button")).await;
-    browser.until_shows(".said", &format!("team is on its way from {from} to {to}")).await;
-    browser.until_shows("#moves", "on its way").await;
+    browser.until_shows(".said", &format!("move of team from {from} to {to} started")).await;
+    browser.until_shows("#moves", "moving").await;
     browser.script("window.unchanged = true").await;
-    browser.until_shows("#moves", "arrived").await;
+    browser.until_shows("#moves", "finished").await;
     browser.until_shows("#placements tr", to).await;
-    assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
+    assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not reloaded");
     assert!(
         town.has_logged(&["system:serviceaccount:default:mover asked for", command, &target, "done"]),
         "it is written down"

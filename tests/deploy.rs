@@ -63,7 +63,7 @@ fn run(folder: &Path) -> (KernelProcess, String, String) {
         if let Some(rest) = line.strip_prefix("metrics at http://") {
             address = rest.trim_end_matches("/metrics").to_string();
         }
-        hosting |= line.starts_with("hosting greeter");
+        hosting |= line.starts_with("running greeter");
         let console = line.strip_prefix("console at http://").and_then(|rest| rest.split('/').next());
         if hosting && (!wanted || console.is_some()) {
             let console = console.unwrap_or_default().to_string();
@@ -344,7 +344,7 @@ fn the_charts_gitops_service_is_given_its_keys_and_the_secret_of_events() {
     assert!(doctor(&variables, "gitops credentials").starts_with("ok "));
     let keyless: Vec<(String, &str)> =
         variables.into_iter().filter(|(name, _)| name == "SWITCHBOARD_GITOPS_DATABASE").collect();
-    assert!(doctor(&keyless, "gitops credentials").contains("how credentials are to be kept"), "without, it is stuck");
+    assert!(doctor(&keyless, "gitops credentials").contains("no encryption of credentials is configured"), "without, it is stuck");
 }
 
 /// The plugin is the same binary under another name.
@@ -370,7 +370,7 @@ fn kubectl_finds_it_as_a_plugin() {
     let state = folder.path().join("state").display().to_string();
     let doctor = plugin(&["doctor", "--config", &config, "--state-dir", &state]);
     let report = String::from_utf8_lossy(&doctor.stdout);
-    assert!(report.contains("may read and write all it declares"), "{report}");
+    assert!(report.contains("may read and write all declared types"), "{report}");
     let listed =
         Command::new(kubectl.command(&[]).get_program()).args(["plugin", "list"]).env("PATH", &path).output().unwrap();
     assert!(String::from_utf8_lossy(&listed.stdout).contains("kubectl-switchboard"));

@@ -57,7 +57,7 @@ pub struct PlanCommand {
 /// The plan is incomplete, so it is unknown whether something would be written.
 #[derive(Debug, thiserror::Error)]
 enum PlanCommandError {
-    #[error("could not plan {0} units, so it is unknown whether something would be written")]
+    #[error("could not plan {0} {}, so it is unknown whether something would be written", if *.0 == 1 { "unit" } else { "units" })]
     Undecided(usize),
     #[error(
         "could not plan {}, so it is unknown whether something would be written\nhint: plan a single operator with `--operator NAME`", .0.join(", ")

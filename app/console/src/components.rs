@@ -34,7 +34,7 @@ fn shape(word: Health) -> &'static str {
 
 /// Renders a state as word and icon.
 pub fn state_badge(word: Health) -> Markup {
-    let (class, shape) = (format!("word w-{}", class(word)), PreEscaped(shape(word)));
+    let (class, shape) = (format!("badge w-{}", class(word)), PreEscaped(shape(word)));
     html! { span class=(class) { svg viewBox="0 0 10 10" aria-hidden="true" { (shape) } (word.to_string()) } }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ pub struct Probe {
     without: Vec<FaultClass>,
     threads: usize,
     decide_timeout: Duration,
-    progress: Box<ProgressCallback>,
+    progress: Arc<ProgressCallback>,
 }
 
 /// State shared by all threads.
@@ -56,6 +56,9 @@ struct SharedState {
     undisturbed: FinalState,
     faults: Vec<Fault>,
     next: AtomicUsize,
+    /// Number of finished runs.
+    finished: Mutex<usize>,
+    progress: Arc<ProgressCallback>,
 }
 
 /// Number of a run's fault, with the problem if the run failed.
@@ -79,7 +82,7 @@ impl Probe {
             without: Vec::new(),
             threads,
             decide_timeout: DECIDE_TIMEOUT,
-            progress: Box::new(|_, _| {}),
+            progress: Arc::new(|_, _| {}),
         }
     }
 
@@ -140,10 +143,11 @@ impl Probe {
         self
     }
 
-    /// Sets a callback for progress, called after each run with the number of finished runs and of all runs.
+    /// Sets a callback for progress, called after each run with the number of finished runs and of all runs. The next
+    /// run of a thread starts after the callback has returned.
     #[must_use]
     pub fn on_progress(mut self, progress: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
-        self.progress = Box::new(progress);
+        self.progress = Arc::new(progress);
         self
     }
 
@@ -180,6 +184,8 @@ impl Probe {
             undisturbed,
             faults,
             next: AtomicUsize::default(),
+            finished: Mutex::default(),
+            progress: self.progress.clone(),
         });
         let (made, failed) = self.run_faults(&shared);
         report.runs += made;
@@ -233,7 +239,6 @@ impl Probe {
                 Ok(Some((at, what))) => {
                     failed.extend(what.map(|what| (at, what)));
                     made += 1;
-                    (self.progress)(made, shared.faults.len());
                 }
                 Ok(None) => {
                     threads.into_iter().for_each(|thread| drop(join_run(thread)));
@@ -270,6 +275,13 @@ impl Probe {
 }
 
 impl SharedState {
+    /// Calls the callback before this thread starts another run, so that a single thread's runs never overlap it.
+    fn report_progress(&self) {
+        let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        *finished += 1;
+        (self.progress)(*finished, self.faults.len());
+    }
+
     /// Makes runs until there are no more faults.
     fn work(&self, watchdog: &Watchdog, tell: &mpsc::Sender<RunVerdict>) {
         let runtime = runtime();
@@ -284,6 +296,7 @@ impl SharedState {
                 Ok(ended) => ended.differs_from(&self.undisturbed, all_seen),
                 Err(failure) => Some(failure.to_string()),
             };
+            self.report_progress();
             if tell.send((at, what)).is_err() {
                 break;
             }

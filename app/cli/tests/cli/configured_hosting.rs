@@ -43,8 +43,8 @@ async fn the_limits_of_all_that_is_hosted_change_without_a_restart() {
         assert!(all.contains(one), "{one} is not among {all:?}");
     }
     fs::write(running.file("switchboard.yaml"), everything(data.path(), "{coolDown: 2s}")).unwrap();
-    let line = eventually("the change is taken up", || async {
-        running.log().lines().find(|line| line.starts_with("took up")).map(str::to_string)
+    let line = eventually("the change is applied", || async {
+        running.log().lines().find(|line| line.starts_with("applied the changed configuration")).map(str::to_string)
     })
     .await;
     let printed: BTreeSet<String> =
@@ -97,7 +97,7 @@ async fn plan_includes_the_engine_and_reports_skipped_parts() {
     let left = run(&["plan", "--config", with_service.to_str().unwrap()]);
     let text = String::from_utf8_lossy(&left.stdout).into_owned();
     assert_eq!(left.status.code(), Some(1), "{text}");
-    assert!(text.starts_with("gitops was left out: ") && text.ends_with("\nnothing else would be written\n"), "{text}");
+    assert!(text.starts_with("gitops was skipped: ") && text.ends_with("\nnothing else would be written\n"), "{text}");
     let alone = run(&["plan", "--operator", "greeter", "--config", with_service.to_str().unwrap()]);
     assert_eq!(String::from_utf8_lossy(&alone.stdout), "nothing would be written\n", "{}", stderr_text(&alone));
 }
@@ -129,11 +129,11 @@ async fn plan_reads_repositories_of_this_machine_for_its_own_cluster_alone() {
         format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr_text(&output))
     };
     let own = plan(&running.file("state"));
-    assert!(own.contains("OutOfSync") && !own.contains("is not allowed here"), "{own}");
+    assert!(own.contains("OutOfSync") && !own.contains("is not allowed"), "{own}");
     let other = UpProcess::up("console: off\noperators: {engine: {}}\n");
     for state in [other.file("state"), running.file("nowhere")] {
         let foreign = plan(&state);
-        assert!(foreign.contains("file:// is not allowed here") && !foreign.contains("OutOfSync"), "{foreign}");
+        assert!(foreign.contains("file:// is not allowed") && !foreign.contains("OutOfSync"), "{foreign}");
     }
 }
 
@@ -234,7 +234,7 @@ fn hint_lists_hosted_operators() {
     fs::write(&file, "operators: {zzzzzzzzz: {}}\n").unwrap();
     let output = run(&["run", "--config", file.to_str().unwrap()]);
     let printed = stderr_text(&output);
-    assert!(printed.contains("hint: known here: deferredresources, engine, greeter, plugs, sockets\n"), "{printed}");
+    assert!(printed.contains("hint: valid names: deferredresources, engine, greeter, plugs, sockets\n"), "{printed}");
     fs::write(&file, "operators: {rogue-rad: {}}\n").unwrap();
     assert!(stderr_text(&run(&["run", "--config", file.to_str().unwrap()])).contains("did you mean `rogue-red`?"));
     // A hint of `run` names settings of the file, not flags of another command.

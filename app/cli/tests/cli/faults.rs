@@ -74,8 +74,8 @@ fn damaged_and_removed_files_of_a_data_directory() {
 
     let store = directory.path().join("store");
     fs::remove_dir_all(&store).unwrap();
-    up_is_refused(directory.path(), "store is missing, but certificates.pem", "put the store back");
-    assert!(!store.exists(), "what may be put back is not begun anew");
+    up_is_refused(directory.path(), "store is missing, but certificates.pem", "restore it from a backup");
+    assert!(!store.exists(), "what may be restored is not recreated");
 
     fs::create_dir(&store).unwrap();
     fs::write(log, written).unwrap();

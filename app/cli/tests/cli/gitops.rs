@@ -69,7 +69,7 @@ fn missing_settings_are_requested() {
         stderr_text(&unsealed)
     );
     let odd = migrate(folder.path(), &["--database", "mysql://x", "--plaintext-credentials"]);
-    assert!(stderr_text(&odd).contains("neither with `postgres://` nor with `sqlite:`"), "{}", stderr_text(&odd));
+    assert!(stderr_text(&odd).contains("neither `postgres://` nor `sqlite:`"), "{}", stderr_text(&odd));
     std::fs::write(folder.path().join("keys"), "topsecret\n").unwrap();
     let bad = migrate(folder.path(), &["--database", "sqlite:g.db", "--credentials-key-file", "keys"]);
     assert!(

@@ -271,7 +271,7 @@ async fn repeated_event_is_one_event_with_a_count() {
 #[tokio::test]
 async fn hot_loop_of_a_program_is_found_and_slowed() {
     let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: loops", "")));
-    running.row("stray", failing("writes .data.aloud of configmaps/default/stray-out again and again")).await;
+    running.row("stray", failing("keeps writing .data.aloud of configmaps/default/stray-out")).await;
     running.waits("stray", "slowed").await;
 }
 
@@ -319,7 +319,7 @@ async fn hot_loop_of_a_live_command_is_found_and_slowed() {
     let account = "live: true\n  serviceAccount: kube-system/default";
     let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: answers", account)));
     let_write(&running.serving.client(CONTEXT).await, "kube-system", "default").await;
-    running.row("stray", failing("writes .data.live of configmaps/default/stray-out again and again")).await;
+    running.row("stray", failing("keeps writing .data.live of configmaps/default/stray-out")).await;
     running.waits("stray", "slowed").await;
 }
 
@@ -379,7 +379,7 @@ fn invalid_programs_are_reported_before_the_start() {
     };
     let printed = start("operators: [{name: a, command: bin/missing}]\n");
     assert!(printed.contains("error: could not host a\n  there is no program"), "{printed}");
-    assert!(printed.contains("hint: `command` is a path"), "{printed}");
+    assert!(printed.contains("hint: set `command` to an absolute path"), "{printed}");
     let printed = start("operators: [{name: a, command: /bin/false}]\n");
     assert!(
         printed.contains("/bin/false does not say what it reads and writes: input-resources exited with 1"),
@@ -413,7 +413,7 @@ async fn run_only_works_beside_another_run() {
     running.guest("ada").await;
     assert_eq!(running.greeting("ada").await, "Good day, ada!");
     let printed = |name: &str| std::fs::read_to_string(running.file(name)).unwrap();
-    eventually("a run beside it", || async { printed("run").contains("hosting no operator").then_some(()) }).await;
+    eventually("a run beside it", || async { printed("run").contains("running no operators").then_some(()) }).await;
     let own = data.join("switchboard/only/greeter");
     assert!(
         printed("alone")

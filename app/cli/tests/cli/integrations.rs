@@ -391,7 +391,7 @@ async fn new_token_is_used_and_another_server_is_not_written_to() {
     let moved = namespace.replacen("https://", "https://elsewhere.", 1);
     assert_ne!(moved, namespace);
     fs::write(data.join("ns.yml"), moved).unwrap();
-    says("cluster far is reached otherwise now by the data").await;
+    says("the data changed the server of cluster far to ").await;
     edit(&data, "i.yml", "\"spec\":{", "\"spec\":{\"imageRef\":\"next\",");
     says("nothing is written there any more").await;
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
@@ -475,7 +475,7 @@ fn unknown_environment_lists_the_known_ones() {
         assert_eq!(refused.status.code(), Some(1), "{arguments:?}: {stderr_text}");
         assert!(
             stderr_text.contains("the data has no environment `nope`")
-                && stderr_text.contains("hint: it knows production, stage"),
+                && stderr_text.contains("hint: environments: production, stage"),
             "{stderr_text}"
         );
     }

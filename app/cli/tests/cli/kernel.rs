@@ -59,22 +59,22 @@ async fn why_names_the_writer_the_trigger_and_the_inputs() {
     let expected = "\
 configmaps/default/ada-greeting was last written by greeter default/ada, SPAN ago (TIME)
   because  configmaps/default/greeting changed (revision N)
-  did      apply configmaps/default/ada-greeting, revision N, decision N
-  from     configmaps/default/ada at revision N
-           configmaps/default/ada-greeting, which was not there
+  write    apply configmaps/default/ada-greeting, revision N, decision N
+  reads    configmaps/default/ada at revision N
+           configmaps/default/ada-greeting, which did not exist
            configmaps/default/greeting at revision N
-  owned by greeter (Apply, TIME)
+  owners   greeter (Apply, TIME)
 ";
     assert_eq!(why, expected);
     let field = masked(&running.ask(&["why", "configmap/ada-greeting", "--field", ".data.text"]));
     let expected = "\
 .data.text of configmaps/default/ada-greeting was last changed by greeter default/ada, SPAN ago (TIME)
   because  configmaps/default/greeting changed (revision N)
-  did      apply configmaps/default/ada-greeting, revision N, decision N, to \"Good day, ada!\"
-  from     configmaps/default/ada at revision N
-           configmaps/default/ada-greeting, which was not there
+  write    apply configmaps/default/ada-greeting, revision N, decision N, to \"Good day, ada!\"
+  reads    configmaps/default/ada at revision N
+           configmaps/default/ada-greeting, which did not exist
            configmaps/default/greeting at revision N
-  owned by greeter (Apply, TIME)
+  owners   greeter (Apply, TIME)
 ";
     assert_eq!(field, expected);
     for text in [why, field] {
@@ -96,9 +96,9 @@ async fn why_reports_foreign_objects_and_awaited_inputs() {
     })
     .await;
     let first = printed.lines().next().unwrap();
-    assert!(first.starts_with("configmap/ada was written by no operator here"), "{printed}");
-    let awaited = "  awaited  greeter default/ada Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)";
-    assert!(printed.lines().take(5).any(|line| line == awaited), "{printed}");
+    assert!(first.starts_with("configmap/ada was not written by a Switchboard operator"), "{printed}");
+    let waiting = "  waiting  greeter default/ada Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)";
+    assert!(printed.lines().take(5).any(|line| line == waiting), "{printed}");
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn why_names_a_field_conflict_and_a_deleted_object() {
     maps.patch("ada-greeting", &PatchParams::apply("me").force(), &Patch::Apply(mine)).await.unwrap();
     assert_eq!(
         first(&running, &["--field", ".data.text"]),
-        ".data.text of configmaps/default/ada-greeting was last changed by me (Apply, TIME), which is no operator here; before that by greeter default/ada, SPAN ago (TIME)"
+        ".data.text of configmaps/default/ada-greeting was last changed by me (Apply, TIME), which is not a Switchboard operator; before that by greeter default/ada, SPAN ago (TIME)"
     );
     // Times of the API server have a resolution of seconds, so two writes may have the same time.
     eventually("a later write", || async {
@@ -136,7 +136,7 @@ async fn why_names_a_field_conflict_and_a_deleted_object() {
         let params = PatchParams { field_manager: Some("kubectl-patch".to_string()), ..PatchParams::default() };
         maps.patch("ada-greeting", &params, &Patch::Merge(tick)).await.unwrap();
         let line = first(&running, &[]);
-        line.starts_with("configmaps/default/ada-greeting was last written by kubectl-patch (Update, TIME), which is no operator here; before that by greeter default/ada,").then_some(())
+        line.starts_with("configmaps/default/ada-greeting was last written by kubectl-patch (Update, TIME), which is not a Switchboard operator; before that by greeter default/ada,").then_some(())
     })
     .await;
 
@@ -144,7 +144,7 @@ async fn why_names_a_field_conflict_and_a_deleted_object() {
     assert_eq!(running.ask(&["pause", "greeter"]).status.code(), Some(0));
     maps.delete("ada-greeting", &DeleteParams::default()).await.unwrap();
     let gone =
-        "configmaps/default/ada-greeting is not there now; it was last written by greeter default/ada, SPAN ago (TIME)";
+        "configmaps/default/ada-greeting does not exist now; it was last written by greeter default/ada, SPAN ago (TIME)";
     assert_eq!(first(&running, &[]), gone);
 
     let UpProcess { serving, folder } = running;
@@ -161,12 +161,14 @@ async fn why_reads_live_objects_of_watched_kinds() {
     running.maps().await.create(&params, &serde_json::from_value(other).unwrap()).await.unwrap();
     let printed = masked(&running.ask(&["why", "cm/other"]));
     assert!(
-        printed.starts_with("cm/other was written by no operator here; `somebody` wrote it last, at TIME\n"),
+        printed.starts_with("cm/other was not written by a Switchboard operator; `somebody` wrote it last, at TIME\n"),
         "{printed}"
     );
-    assert!(printed.ends_with("  owned by somebody (Update, TIME)\n"), "{printed}");
-    let absent = masked(&running.ask(&["why", "cm/absent", "-n", "default"]));
-    assert!(absent.starts_with("cm/default/absent is not there now;"), "{absent}");
+    assert!(printed.ends_with("  owners   somebody (Update, TIME)\n"), "{printed}");
+    let absent = running.ask(&["why", "cm/absent", "-n", "default"]);
+    assert_eq!(absent.status.code(), Some(1));
+    let expected = "error: could not explain cm/absent: it does not exist in namespace default, and no decision";
+    assert!(stderr_text(&absent).starts_with(expected), "{}", stderr_text(&absent));
 }
 
 #[tokio::test]
@@ -183,7 +185,7 @@ async fn top_and_replay_after_a_greeting() {
 
     let decision = running.json(&["why", "configmap/ada-greeting"])["lastWrite"]["decision"].to_string();
     let replayed = running.ask(&["replay", &decision]);
-    assert_eq!(masked(&replayed), "decision N of greeter default/ada: the same is decided again\n");
+    assert_eq!(masked(&replayed), "decision N of greeter default/ada: the replay has the same result\n");
     assert_eq!(replayed.status.code(), Some(0));
     assert_eq!(running.json(&["replay", &decision])["replay"], "same");
 
@@ -201,7 +203,7 @@ async fn journal_works_without_a_kernel() {
     let state = folder.path().join("state");
     let why = ask(&state, &["why", "configmap/ada-greeting"]);
     assert!(masked(&why).contains("\n  because  configmaps/default/greeting changed (revision N)\n"));
-    assert!(stderr_text(&why).starts_with("note: no kernel runs here"), "{}", stderr_text(&why));
+    assert!(stderr_text(&why).starts_with("note: no kernel is running here"), "{}", stderr_text(&why));
     for arguments in [&["top"][..], &["why-not", "greeter"]] {
         let output = ask(&state, arguments);
         assert_eq!(output.status.code(), Some(1));
@@ -222,14 +224,14 @@ async fn why_not_waiting_for_an_input() {
     let expected = "\
 greeter is Waiting: 1 of 1 unit wait
 greeter default/ada: nothing it read has changed
-  stands   Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)
+  status   Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)
   last     decision N
-  helps    change something it reads; or `switchboard reconcile greeter default/ada` asks for a run
+  hint     change something it reads, or run `switchboard reconcile greeter default/ada`
 ";
     assert_eq!(running.waits("greeter", "nothingChanged").await, expected);
     let missing = running.ask(&["why-not", "nobody"]);
     assert_eq!(missing.status.code(), Some(1));
-    assert_eq!(stderr_text(&missing), "error: no operator nobody is running\nhint: there are: greeter\n");
+    assert_eq!(stderr_text(&missing), "error: no operator nobody is running\nhint: operators: greeter\n");
 }
 
 #[tokio::test]
@@ -241,9 +243,9 @@ async fn why_not_debounced() {
     let expected = "\
 greeter is Working: 1 of 1 unit wait
 greeter default/ada: debounced: collects changes, runs in SPAN (TIME)
-  stands   Working: not decided yet, since SPAN ago (TIME)
-  woken by configmaps/default/ada changed (revision N)
-  helps    wait; a shorter debounce in switchboard.yaml runs it sooner
+  status   Working: not decided yet, since SPAN ago (TIME)
+  causes   configmaps/default/ada changed (revision N)
+  hint     wait, or set a shorter `debounce` in switchboard.yaml
 ";
     assert_eq!(running.waits("greeter", "debounced").await, expected);
 }
@@ -257,10 +259,10 @@ async fn why_not_cooling_down() {
     let expected = "\
 greeter is Waiting: 1 of 1 unit wait
 greeter default/ada: cooling down: it just ran; runs in SPAN (TIME)
-  stands   Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)
-  woken by configmaps/default/greeting changed (revision N)
+  status   Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)
+  causes   configmaps/default/greeting changed (revision N)
   last     decision N
-  helps    wait; a shorter cool-down in switchboard.yaml runs it sooner
+  hint     wait, or set a shorter `coolDown` in switchboard.yaml
 ";
     assert_eq!(running.waits("greeter", "coolingDown").await, expected);
 }
@@ -275,7 +277,7 @@ async fn why_not_out_of_budget() {
     let printed = running.waits("greeter", "outOfBudget").await;
     assert!(printed.contains("out of budget: its operator may write again in SPAN (TIME)\n"), "{printed}");
     assert!(
-        printed.contains("  helps    wait; a larger write budget in switchboard.yaml runs it sooner\n"),
+        printed.contains("  hint     wait, or set a larger write budget in switchboard.yaml\n"),
         "{printed}"
     );
 }
@@ -295,7 +297,7 @@ async fn a_dry_run_is_recorded_and_writes_nothing() {
     .await;
     assert!(tried.contains("dry run"), "{tried}");
     assert_eq!(dry.stop(), Some(0));
-    assert!(running.maps().await.get_opt("ada-greeting").await.unwrap().is_none(), "somebody wrote");
+    assert!(running.maps().await.get_opt("ada-greeting").await.unwrap().is_none(), "a plan wrote");
 }
 
 #[tokio::test]
@@ -326,7 +328,7 @@ apply configmaps/default/ada-greeting by greeter default/ada
     let json: Value = serde_json::from_slice(&plan(&["-o", "json", "--operator", "greeter"]).stdout).unwrap();
     assert_eq!(json["writes"][0]["write"], "apply configmaps/default/ada-greeting");
 
-    assert!(running.maps().await.get_opt("ada-greeting").await.unwrap().is_none(), "somebody wrote");
+    assert!(running.maps().await.get_opt("ada-greeting").await.unwrap().is_none(), "a plan wrote");
 
     let hosting = RunFixture::start(&config, &running.file("real"), &[]);
     assert_eq!(running.greeting("ada").await, "Good day, ada!");
@@ -336,7 +338,7 @@ apply configmaps/default/ada-greeting by greeter default/ada
 
     let unknown = plan(&["--operator", "nobody"]);
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(stderr_text(&unknown).ends_with("\nhint: it hosts greeter\n"), "{}", stderr_text(&unknown));
+    assert!(stderr_text(&unknown).ends_with("\nhint: operators: greeter\n"), "{}", stderr_text(&unknown));
 }
 
 #[tokio::test]
@@ -345,7 +347,7 @@ async fn plan_reports_undecided_units() {
     let config = running.outside("operators: {rogue-panics: }\n");
     let output = run(&["plan", "--config", config.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
-    assert!(stderr_text(&output).contains("could not plan 1 of the units"), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("could not plan 1 unit"), "{}", stderr_text(&output));
 }
 
 #[test]
@@ -404,7 +406,7 @@ async fn changed_limits_are_applied_and_an_invalid_file_changes_nothing() {
     fs::write(&file, "operators:\n  greeter: {debounce: soon}\n").unwrap();
     let received = eventually("a word of the next file", || async {
         let later = since(&running.log());
-        (later.len() > received.len() && later.contains("stays in force\n")).then_some(later)
+        (later.len() > received.len() && later.contains("stays in effect\n")).then_some(later)
     })
     .await;
     assert!(!received.contains("restart"), "{received}");
@@ -444,7 +446,7 @@ async fn a_cluster_that_cannot_be_reached_is_named() {
     let output = run(&["plan", "--timeout", "1", "--config", config.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        stderr_text(&output).contains("configmaps of default: the API server cannot be reached"),
+        stderr_text(&output).contains("configmaps of default: could not reach the API server: Connection refused"),
         "{}",
         stderr_text(&output)
     );
@@ -453,10 +455,10 @@ async fn a_cluster_that_cannot_be_reached_is_named() {
     let hosting = RunFixture::start(&config, &state, &[]);
     let printed = eventually("a word of the cluster", || async {
         let printed = String::from_utf8(ask(&state, &["why-not", "greeter"]).stdout).unwrap();
-        printed.contains("cannot be reached").then_some(printed)
+        printed.contains("could not reach").then_some(printed)
     })
     .await;
-    let expected = "greeter is Waiting: 0 of 0 units wait\n  configmaps of cluster default to be read: the API server";
+    let expected = "greeter is Waiting: 0 of 0 units wait\n  configmaps of cluster default to be read: could not reach the API server";
     assert!(printed.starts_with(expected), "{printed}");
     assert_eq!(hosting.stop(), Some(0));
 }
@@ -489,7 +491,7 @@ fn a_missing_configuration_is_named_with_a_hint() {
     let output = run(&["run", "--config", "no-such-file.yaml"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr_text(&output).starts_with("error: could not read no-such-file.yaml\n"), "{}", stderr_text(&output));
-    assert!(stderr_text(&output).contains("\nhint: name a file with --config FILE"), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("\nhint: pass a file with --config FILE"), "{}", stderr_text(&output));
 }
 
 #[tokio::test]

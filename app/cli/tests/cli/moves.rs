@@ -151,7 +151,7 @@ async fn placement_is_moved_through_the_console_with_permission() {
     assert_eq!((&arrived["moves"][0]["from"], &arrived["moves"][0]["to"]), (&json!("argocd"), &json!("argocd-2")));
     assert_eq!(arrived["placements"][0]["instance"], "argocd-2");
     assert!(
-        fixture.fleet(&["list"]).contains("argocd-2   active  1/1000        1/1000  0"),
+        fixture.fleet(&["list"]).contains("argocd-2   active  1/1000        1/1000      0"),
         "{}",
         fixture.fleet(&["list"])
     );

@@ -38,10 +38,10 @@ async fn rogue_fails_with_its_reason_and_stops_no_other_operator() {
     let reasons = [
         ("rogue-panics", "panicked: this operator panics on purpose"),
         ("rogue-hangs", "rogue-hangs do not come to an end"),
-        ("rogue-floods", "floods: "),
-        ("rogue-loops", "writes .data.count of configmaps/default/counter again and again"),
-        ("rogue-red", "fight over .data.colour of configmaps/default/flag"),
-        ("rogue-blue", "fight over .data.colour of configmaps/default/flag"),
+        ("rogue-floods", "exceeds its write budget by "),
+        ("rogue-loops", "keeps writing .data.count of configmaps/default/counter although nothing it reads from other writers changes"),
+        ("rogue-red", "both set .data.colour of configmaps/default/flag in turns"),
+        ("rogue-blue", "both set .data.colour of configmaps/default/flag in turns"),
     ];
     for (rogue, reason) in reasons {
         let failing = |row: &serde_json::Value| {
@@ -62,7 +62,7 @@ async fn rogue_fails_with_its_reason_and_stops_no_other_operator() {
     running.row("greeter", |row| row["state"] == "Ready" && row["failures"] == 0).await;
 
     let events: Api<Event> = Api::default_namespaced(running.serving.client(CONTEXT).await);
-    for (reason, object) in [("OperatorsFight", "flag"), ("OperatorLoops", "counter")] {
+    for (reason, object) in [("FieldConflict", "flag"), ("HotLoop", "counter")] {
         eventually(reason, || async {
             let list = events.list(&ListParams::default()).await.unwrap();
             let of = |event: &Event| event.reason.as_deref() == Some(reason);
@@ -81,12 +81,12 @@ async fn rogue_fails_with_its_reason_and_stops_no_other_operator() {
     assert!(page.contains("switchboard_conflicts{kind=\"hot_loop\"} 1\n"), "{page}");
 
     let why = running.json(&["why", "configmap/flag"]);
-    assert!(why["findings"][0].as_str().unwrap().contains("fight over .data.colour"), "{why}");
+    assert!(why["findings"][0].as_str().unwrap().contains("both set .data.colour in turns"), "{why}");
     // A hung operator does not prevent the stop.
     let UpProcess { serving, folder } = running;
     assert_eq!(serving.stop().0, Some(0));
     // The journal has the findings.
-    for (object, found) in [("flag", "fight over .data.colour"), ("counter", "writes .data.count again and again")] {
+    for (object, found) in [("flag", "both set .data.colour in turns"), ("counter", "keeps writing .data.count")] {
         let printed = ask(&folder.path().join("state"), &["why", &format!("configmap/{object}"), "-o", "json"]);
         let why: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
         assert!(why["findings"][0].as_str().is_some_and(|finding| finding.contains(found)), "{why}");

@@ -89,14 +89,24 @@ pub struct ClusterRow {
     pub pending: Vec<String>,
 }
 
+/// Kind of a finding, with the names of the metric `switchboard_conflicts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// Units overwrite each other.
+    FieldConflict,
+    /// A unit keeps overwriting itself.
+    HotLoop,
+}
+
 /// Field conflict or hot loop.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingRow {
-    /// Whether the finding is a field conflict; otherwise it is a hot loop.
-    pub fight: bool,
+    /// Kind of the finding.
+    pub kind: FindingKind,
     /// Description of the finding.
-    pub words: String,
+    pub message: String,
     /// Link to the page of the object.
     pub href: String,
     /// Time of the last occurrence.
@@ -167,9 +177,9 @@ fn cluster_rows(state: &KernelState, names: &[String], redactor: &PageRedactor) 
 }
 
 fn finding(finding: &Finding) -> FindingRow {
-    let (fight, at) = match finding {
-        Finding::FieldConflict { at, .. } => (true, *at),
-        Finding::HotLoop { at, .. } => (false, *at),
+    let (kind, at) = match finding {
+        Finding::FieldConflict { at, .. } => (FindingKind::FieldConflict, *at),
+        Finding::HotLoop { at, .. } => (FindingKind::HotLoop, *at),
     };
-    FindingRow { fight, at, words: finding.to_string(), href: crate::components::object_href(finding.object()) }
+    FindingRow { kind, at, message: finding.to_string(), href: crate::components::object_href(finding.object()) }
 }

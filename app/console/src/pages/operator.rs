@@ -26,7 +26,7 @@ pub fn operator(
                 p.crumbs { a href="/" { "Overview" } " / operator" }
                 h1 { (row.name) }
             }
-            div id="standing" data-live { (state_badge(row.state)) @if let Some(pause) = &row.paused { " " (paused(pause, view.now)) } }
+            div id="state" data-live { (state_badge(row.state)) @if let Some(pause) = &row.paused { " " (paused(pause, view.now)) } }
         }
         @if !row.reason.is_empty() { p.note id="reason" data-live { (with_code_spans(&row.reason)) } }
         (acts)

@@ -8,7 +8,7 @@ use switchboard_kernel::timestamp::Timestamp;
 
 use crate::components::{ago, count, operator_href, panel, paused, state_badge, with_code_spans};
 use crate::draw::spark::spark;
-use crate::load::overview::{ClusterRow, OperatorRow, Overview, SPAN_MS};
+use crate::load::overview::{ClusterRow, FindingKind, OperatorRow, Overview, SPAN_MS};
 use crate::table::{Column, SortKey, TableQuery, TableRow, filter_form, table_head};
 
 /// Renders the overview.
@@ -56,8 +56,8 @@ fn findings(view: &Overview) -> Markup {
                 li {
                     span.when { (ago(view.now, finding.at)) }
                     div {
-                        div.title { span.tag.hot { @if finding.fight { "field conflict" } @else { "hot loop" } } a href=(finding.href) { "Object" } }
-                        p.cause { (finding.words) }
+                        div.title { span.tag.hot { @match finding.kind { FindingKind::FieldConflict => "field conflict", FindingKind::HotLoop => "hot loop" } } a href=(finding.href) { "Object" } }
+                        p.cause { (finding.message) }
                     }
                 }
             }

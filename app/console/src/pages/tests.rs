@@ -17,7 +17,7 @@ use crate::load::decision::{DecisionPage, WriteRow};
 use crate::load::fleet::{FleetPage, InstanceRow};
 use crate::load::object::{EventRow, FieldOwner, HistoryRow, ObjectPage};
 use crate::load::operator::{OperatorPage, UnitRow};
-use crate::load::overview::{ClusterRow, FindingRow, OperatorRow, Overview};
+use crate::load::overview::{ClusterRow, FindingKind, FindingRow, OperatorRow, Overview};
 use crate::load::placements::PlacementsView;
 use crate::load::relations::Relation;
 use crate::load::search::{SearchHit, SearchResults};
@@ -146,8 +146,8 @@ fn all() -> Vec<(&'static str, String)> {
         operators: vec![row()],
         clusters: vec![ClusterRow { name: HOSTILE.into(), lost: vec![HOSTILE.into()], ..ClusterRow::default() }],
         findings: vec![FindingRow {
-            fight: true,
-            words: HOSTILE.into(),
+            kind: FindingKind::FieldConflict,
+            message: HOSTILE.into(),
             href: crate::components::object_href(&key()),
             at: Timestamp(1),
         }],

@@ -106,10 +106,10 @@ where
 
 fn outcome(brief: &DecisionSummary) -> Markup {
     let class = match brief.outcome {
-        SummaryOutcome::Wrote => "word w-ready",
+        SummaryOutcome::Wrote => "badge w-ready",
         SummaryOutcome::Nothing => "tag",
-        SummaryOutcome::Refused | SummaryOutcome::Failed => "word w-failing",
-        SummaryOutcome::PutOff | SummaryOutcome::Parked => "word w-waiting",
+        SummaryOutcome::Refused | SummaryOutcome::Failed => "badge w-failing",
+        SummaryOutcome::PutOff | SummaryOutcome::Parked => "badge w-waiting",
     };
     html! { span class=(class) { (brief.outcome_text()) } }
 }

@@ -143,7 +143,7 @@ async fn api_returns_the_same_data() {
     let (status, text) = console.get("/api/v1/operators/nobody").await;
     let problem: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((status, problem["status"].as_u64()), (StatusCode::NOT_FOUND, Some(404)));
-    assert!(problem["detail"].as_str().unwrap().contains("there are: greeter"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("operators: greeter"), "{problem}");
 }
 
 #[tokio::test]
@@ -192,7 +192,7 @@ async fn missing_resources_have_a_hint() {
         assert_eq!(given, status, "{path}");
         assert!(text.contains("hint: "), "{path}: {text}");
     }
-    assert!(console.page("/objects/main/configmaps/default/none").await.contains("not there now"));
+    assert!(console.page("/objects/main/configmaps/default/none").await.contains("does not exist now"));
 }
 
 #[tokio::test]
@@ -318,11 +318,11 @@ async fn actions_need_a_token_with_permission() {
     assert_eq!(done.status(), StatusCode::SEE_OTHER);
     assert!(console.paused().await);
     let page = console.with("/operators/greeter", &cookie).await;
-    assert!(page.contains("greeter is paused") && page.contains("switchboard resume greeter"), "{page}");
+    assert!(page.contains("paused by ") && page.contains("switchboard resume greeter"), "{page}");
     assert!(page.contains("system:serviceaccount:default:pauser"), "it says who is signed in");
     // Another action needs another permission.
     console.submit("/actions/reconcile", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
-    assert!(console.with("/operators/greeter", &cookie).await.contains("may not reconcile operators.switchboard.dev"));
+    assert!(console.with("/operators/greeter", &cookie).await.contains("is not allowed to reconcile operators.switchboard.dev"));
     console.submit("/actions/resume", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
     assert!(!console.paused().await);
     // A request without a session is redirected to the sign-in page.
@@ -370,8 +370,8 @@ async fn programs_act_with_a_token_and_never_with_a_cookie() {
     let (cookie, _) = console.sign_in(&token).await;
     assert_eq!(ask(None, &cookie).await.0, StatusCode::UNAUTHORIZED);
     let (status, text) = ask(Some("Bearer nonsense".to_string()), "").await;
-    assert_eq!(status, StatusCode::UNAUTHORIZED, "who is not known is not somebody who may not");
-    assert!(text.contains("urn:switchboard:problem:unauthenticated") && text.contains("does not know"), "{text}");
+    assert_eq!(status, StatusCode::UNAUTHORIZED, "an unknown user is not a user without permission");
+    assert!(text.contains("urn:switchboard:problem:unauthenticated") && text.contains("the cluster rejected the token"), "{text}");
     assert_eq!(ask(None, "").await.0, StatusCode::UNAUTHORIZED);
 }
 
@@ -426,7 +426,7 @@ async fn console_reports_its_address() {
     assert!(printed.starts_with("http://127.0.0.1:") && printed.ends_with('/'), "{printed}");
     let printed = at("0.0.0.0:0").await;
     assert!(
-        printed.contains(" of every address of this machine\nwarning: ") && printed.contains("\nhint: "),
+        printed.contains(" of all addresses of this machine\nwarning: ") && printed.contains("\nhint: "),
         "{printed}"
     );
 }

@@ -53,7 +53,7 @@ fn header_cell(query: &TableQuery, table: &str, column: &Column) -> Markup {
         None => (None, "↕"),
     };
     html! {
-        th.num[column.right] scope="col" aria-sort=[aria] {
+        th class=[column.right.then_some("num")] scope="col" aria-sort=[aria] {
             a.sort href=(query.sort_href(table, &column.id, column.descending_first)) { (column.title) " " span.arrow aria-hidden="true" { (arrow) } }
         }
     }

@@ -261,7 +261,7 @@ fn what_cannot_be_sent_is_refused() {
         let UnitStatus::Failing(why) = plan.status else { panic!("{:?}", plan.status) };
         assert!(
             plan.mutations.is_empty()
-                && (why.ends_with(" is not a map") || why.ends_with(" is no list, which a JSON patch is")),
+                && (why.ends_with(" is not a map") || why.ends_with(" is not a list, as a JSON patch requires")),
             "{why}"
         );
     }

@@ -66,8 +66,8 @@ fn namespace(finding: &Finding) -> &str {
 fn event(finding: &Finding) -> Value {
     let key = finding.object();
     let (reason, at) = match finding {
-        Finding::FieldConflict { at, .. } => ("OperatorsFight", at),
-        Finding::HotLoop { at, .. } => ("OperatorLoops", at),
+        Finding::FieldConflict { at, .. } => ("FieldConflict", at),
+        Finding::HotLoop { at, .. } => ("HotLoop", at),
     };
     let time = at.to_jiff().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     json!({
@@ -111,7 +111,7 @@ mod tests {
         let list = http::Request::get("/api/v1/namespaces/default/events").body(Vec::new()).unwrap();
         let list: Value = client.request(list).await.unwrap();
         let [event] = list["items"].as_array().unwrap().as_slice() else { panic!("{list}") };
-        assert_eq!((&event["count"], &event["reason"]), (&json!(12), &json!("OperatorsFight")));
+        assert_eq!((&event["count"], &event["reason"]), (&json!(12), &json!("FieldConflict")));
         assert!(event["message"].as_str().unwrap().ends_with("12 times"), "{event}");
     }
 }

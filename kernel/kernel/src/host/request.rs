@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
+use switchboard_object::causes::root_cause;
 use tokio::sync::{mpsc, oneshot};
 
 use super::LimitsByName;
@@ -257,7 +258,7 @@ pub(super) async fn managed_fields(client: Option<kube::Client>, key: &ObjectKey
             Ok(Some(serde_json::json!({"metadata": {"managedFields": fields, "resourceVersion": revision}})))
         }
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-        Err(error) => Err(format!("could not read {key} of cluster {}: {error}", key.table.cluster)),
+        Err(error) => Err(format!("could not read {key} of cluster {}: {}", key.table.cluster, root_cause(&error))),
     }
 }
 

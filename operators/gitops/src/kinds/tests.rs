@@ -109,7 +109,7 @@ fn a_pattern_as_url_is_rejected() {
     }
     for url in ["git.example", "ext::sh", "ftp://git.example/r", "https:///r", "--upload-pack=x"] {
         let said = judged(url).unwrap_err();
-        assert!(said.starts_with("spec.source.repoURL is no address of a git repository: "), "{url}: {said}");
+        assert!(said.starts_with("spec.source.repoURL is not the address of a git repository: "), "{url}: {said}");
     }
     for url in ["https://git.example:8443/a/b.git", "git@git.example:a/b", "ssh://git@git.example/a", "file:///srv/a"] {
         assert_eq!(judged(url), Ok(()), "{url}");

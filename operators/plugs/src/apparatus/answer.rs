@@ -35,7 +35,7 @@ pub enum AnswerError {
         url: String,
     },
     /// The program is not running.
-    #[error("{what} failed: nobody answers at {url}: {why}")]
+    #[error("{what} failed: nothing listens at {url}: {why}")]
     NotRunning {
         /// `event coupled` or `config`.
         what: String,

@@ -51,7 +51,7 @@ impl PlugRun<'_> {
         if !self.record.coupled && found["status"]["created"] != true {
             // `created` precedes `coupled`: read the status, so that its change triggers this unit.
             self.view.get(&SOCKETS, namespace, name)?;
-            let words = format!("socket {namespace}/{name} to be told of");
+            let words = format!("the apparatus of socket {namespace}/{name} to be notified");
             let state = socket_failure(&found).map_or(PlugState::Coupling(None), PlugState::Failing);
             return Err(Halt::At(state, Continuation::Waiting(words)));
         }

@@ -103,7 +103,7 @@ impl SocketRun<'_> {
     fn without_call(&self, mut status: Value, why: &str) -> Plan {
         let mut plan = Plan::ordered();
         status["apparatus"]["deleted"] = true.into();
-        let message = format!("its apparatus was not told of deleted: {why}");
+        let message = format!("its apparatus was not notified of deleted: {why}");
         let warning = EventKind::Warning { reason: "TeardownIncomplete", message: &message };
         plan.push(kubernetes_event(CouplingSide::Socket, &ObjectIdentity::of(self.meta), warning, &message, self.now));
         self.write_status(&mut plan, status);

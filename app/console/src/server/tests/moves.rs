@@ -28,22 +28,22 @@ async fn user_with_permission_moves_a_placement_and_sees_progress() {
     let fleet = Arc::new(FakeFleet::default());
     let console = ConsoleFixture::with_fleet(Some(fleet.clone())).await;
     let before = console.page("/fleet").await;
-    for printed in ["1 unit", "environment prod", "0 of 1000", "--environment prod --to <span data-chosen>argocd-2<"] {
+    for printed in ["1 placement", "environment prod", "0 of 1000", "--environment prod --to <span data-chosen>argocd-2<"] {
         assert!(before.contains(printed), "{printed} is not on {before}");
     }
-    assert!(before.contains("href=\"/signin?back=%2Ffleet\">Move<"), "who did not sign in is asked to: {before}");
+    assert!(before.contains("href=\"/signin?back=%2Ffleet\">Move<"), "a visitor can sign in: {before}");
     let (cookie, csrf_token) = console.sign_in(&console.token_with("mover", mover()).await).await;
     let form = format!("csrf_token={csrf_token}&tenant=shop&environment=prod&to=argocd-2");
     let done = console.submit("/actions/move", &cookie, OWN, &form).await;
     assert_eq!((done.status(), &done.headers()["location"]), (StatusCode::SEE_OTHER, &"/fleet".parse().unwrap()));
     assert_eq!(fleet.requested(), [(shop(), "argocd-2".to_string())]);
     let page = console.with("/fleet", &cookie).await;
-    for printed in ["shop is on its way from argocd to argocd-2", "1 under way", "freeze", "an Operation is under way"]
+    for printed in ["move of shop from argocd to argocd-2 started", "1 running", "freeze", "an Operation is under way"]
     {
         assert!(page.contains(printed), "{printed} is not on {page}");
     }
-    assert!(page.contains("data-refresh=\"1\""), "what moves is looked at often");
-    assert!(!page.contains("action=\"/actions/move\""), "what moves is not moved elsewhere: {page}");
+    assert!(page.contains("data-refresh=\"1\""), "a running move is refreshed often");
+    assert!(!page.contains("action=\"/actions/move\""), "a moving placement is not moved elsewhere: {page}");
     let data: Value = serde_json::from_str(&console.page("/api/v1/fleet").await).unwrap();
     assert_eq!((&data["moves"][0]["from"], &data["moves"][0]["progress"]), (&json!("argocd"), &json!("running")));
     assert_eq!((&data["placements"][0]["tenant"], &data["placements"][0]["moving"]), (&json!("shop"), &json!(true)));
@@ -58,7 +58,7 @@ async fn moves_without_permission_or_target_are_refused() {
     let pauser = console.token("pauser", &["pause"]).await;
     let (status, problem) = post(&console, &pauser, body("argocd-2")).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "{problem}");
-    assert!(problem["detail"].as_str().unwrap().contains("may not move gitopsengineinstances"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("is not allowed to move gitopsengineinstances"), "{problem}");
     let mover = console.token_with("mover", mover()).await;
     let (status, _) = post(&console, &mover, body("argocd")).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "a right names the instance");
