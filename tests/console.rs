@@ -287,7 +287,7 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     sign_in(&town.token("pauser", &["pause"]).await).await;
     browser.click(&format!("{form} button")).await;
     browser.until_shows(".said.wrong", "is not allowed to move gitopsengineinstances").await;
-    assert!(town.has_logged(&["asked for", command, &target, "refused"]), "what was refused is written down");
+    assert!(town.has_logged(&["requested", command, &target, "refused"]), "what was refused is written down");
     browser.click(".side-end form button").await;
     // Signing out redirects; a navigation before the redirect would be overridden.
     browser.until_shows("h1", "Overview").await;
@@ -313,7 +313,7 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     browser.until_shows("#placements tr", to).await;
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not reloaded");
     assert!(
-        town.has_logged(&["system:serviceaccount:default:mover asked for", command, &target, "done"]),
+        town.has_logged(&["system:serviceaccount:default:mover requested", command, &target, "done"]),
         "it is written down"
     );
     let now = town.get("/api/v1/namespaces/team/configmaps/pages").await;
@@ -340,7 +340,7 @@ async fn who_has_the_right_syncs_what_is_deployed_by_hand() {
     browser.until_shows(".said", "was made").await;
     let synced = "return [...document.querySelectorAll('#applications tr')].some((row) => row.textContent.includes('wiki') && row.textContent.includes('Synced'))";
     browser.until("it is deployed", synced).await;
-    assert!(town.has_logged(&["asked for", "switchboard gitops sync wiki -n docs", "done"]), "it is written down");
+    assert!(town.has_logged(&["requested", "switchboard gitops sync wiki -n docs", "done"]), "it is written down");
     assert_eq!(browser.console_messages().await, Vec::<String>::new());
 }
 

@@ -22,7 +22,7 @@ use crate::run;
 use crate::stderr::print_stderr;
 
 /// Folder of the programs in the state directory.
-const FOLDER: &str = "guests";
+const FOLDER: &str = "hosted";
 /// First delay before discovery is repeated for missing types; doubled each time.
 const LOOK_AGAIN_FIRST: Duration = Duration::from_secs(1);
 /// Maximum delay before discovery is repeated.

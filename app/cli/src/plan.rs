@@ -57,7 +57,7 @@ pub struct PlanCommand {
 /// The plan is incomplete, so it is unknown whether something would be written.
 #[derive(Debug, thiserror::Error)]
 enum PlanCommandError {
-    #[error("could not plan {0} {}, so it is unknown whether something would be written", if *.0 == 1 { "unit" } else { "units" })]
+    #[error("could not plan {}, so it is unknown whether something would be written", units(*.0))]
     Undecided(usize),
     #[error(
         "could not plan {}, so it is unknown whether something would be written\nhint: plan a single operator with `--operator NAME`", .0.join(", ")
@@ -65,6 +65,10 @@ enum PlanCommandError {
     LeftOut(Vec<String>),
     #[error("{file} has no operator {name}\nhint: operators: {known}")]
     Unknown { file: String, name: String, known: String },
+}
+
+fn units(count: usize) -> String {
+    if count == 1 { "1 unit".to_string() } else { format!("{count} units") }
 }
 
 /// Operators that are planned together; an unreachable cluster fails only its own group.

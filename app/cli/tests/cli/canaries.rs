@@ -250,7 +250,7 @@ async fn kernel_logs_and_stores_no_secret() {
     hidden("the metrics", crawl::get(&address(&up, "metrics"), "/metrics").1.as_bytes());
     hidden("the log", up.log().as_bytes());
     let state = up.file("state");
-    let kept: Vec<_> = files(&state).into_iter().filter(|file| !file.starts_with(state.join("guests"))).collect();
+    let kept: Vec<_> = files(&state).into_iter().filter(|file| !file.starts_with(state.join("hosted"))).collect();
     assert!(kept.iter().any(|file| file.starts_with(state.join("journal"))), "there is a journal: {kept:?}");
     for file in kept {
         hidden(&file.display().to_string(), &fs::read(&file).unwrap());

@@ -179,7 +179,7 @@ fn missing_directory_is_named_with_a_hint() {
         let output = run(&arguments);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert!(
-            stderr_text(&output).contains("error: could not find `") && stderr_text(&output).contains(hint),
+            stderr_text(&output).starts_with("error: could not find ") && stderr_text(&output).contains(hint),
             "{}",
             stderr_text(&output)
         );

@@ -107,7 +107,7 @@ async fn doctor_names_problems_of_clusters_ports_and_databases() {
     let report = printed(&output.unwrap());
     assert!(line(&report, "cluster hub").starts_with("error "), "{report}");
     assert!(report.contains("hint: check that the cluster is running, and the address"), "{report}");
-    assert!(line(&report, "operator greeter").contains("cluster hub does not answer"), "{report}");
+    assert!(line(&report, "permissions").contains("cluster hub does not answer"), "{report}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ async fn paused_operator_names_the_resume_command_and_resumes() {
     running.guest("ada").await;
     let waits = running.waits("greeter", "paused").await;
     assert!(waits.contains("greeter default/ada: paused by "), "{waits}");
-    assert!(waits.contains("  hint     resume with `switchboard resume greeter`\n"), "{waits}");
+    assert!(waits.contains("  hint     run `switchboard resume greeter`\n"), "{waits}");
     assert!(running.maps().await.get_opt("ada-greeting").await.unwrap().is_none());
     assert_eq!(stderr_text(&running.ask(&["resume", "greeter"])), "greeter resumed\n");
     assert_eq!(running.greeting("ada").await, "Good day, ada!");

@@ -67,7 +67,7 @@ async fn program_is_triggered_by_declared_inputs_and_replayed_without_running() 
     running.row("stray", |row| row["state"] == "Ready" && row["writes"] == 3).await;
 
     // The input may hold Secrets, so other users have no access.
-    let work = running.folder.path().join("state/guests/stray");
+    let work = running.folder.path().join("state/hosted/stray");
     let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
     assert!(work.join("input/namespaces/default/core/configmaps.yaml").is_file());
     assert_eq!(mode(&work) & 0o777, 0o700);
@@ -433,7 +433,7 @@ async fn a_program_without_a_sandbox_ends_with_its_host() {
     let stderr_text = std::fs::File::create(running.file("said-alone")).unwrap();
     let mut command = switchboard(&["run", "--config", config.to_str().unwrap(), "--state-dir"]);
     let mut host = KillOnDrop(command.arg(&state).stdout(Stdio::null()).stderr(stderr_text).spawn().unwrap());
-    let work = state.join("guests/loose/run-").display().to_string();
+    let work = state.join("hosted/loose/run-").display().to_string();
     let processes = || {
         let commands = std::fs::read_dir("/proc").unwrap().flatten();
         let commands = commands.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
@@ -445,7 +445,7 @@ async fn a_program_without_a_sandbox_ends_with_its_host() {
     let printed = std::fs::read_to_string(running.file("said-alone")).unwrap();
     assert_eq!(host.0.wait().unwrap().code(), Some(0), "{printed}");
     eventually("the end of the program", || async { (processes() == 0).then_some(()) }).await;
-    let left = std::fs::read_dir(state.join("guests/loose")).unwrap().flatten();
+    let left = std::fs::read_dir(state.join("hosted/loose")).unwrap().flatten();
     let left: Vec<_> = left.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains("run-")).collect();
     assert!(left.is_empty(), "{left:?}");
 }

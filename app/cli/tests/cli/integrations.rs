@@ -393,7 +393,7 @@ async fn new_token_is_used_and_another_server_is_not_written_to() {
     fs::write(data.join("ns.yml"), moved).unwrap();
     says("the data changed the server of cluster far to ").await;
     edit(&data, "i.yml", "\"spec\":{", "\"spec\":{\"imageRef\":\"next\",");
-    says("nothing is written there any more").await;
+    says("nothing is written to the old one any more").await;
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let image = image(&client, "qontract-reconcile-quay-mirror").await.unwrap();
     assert!(!image.ends_with(":next"), "{image}");

@@ -191,7 +191,7 @@ async fn top_and_replay_after_a_greeting() {
 
     let gone = running.ask(&["replay", "999"]);
     assert_eq!(gone.status.code(), Some(1));
-    assert!(stderr_text(&gone).starts_with("error: decision 999 cannot be replayed"), "{}", stderr_text(&gone));
+    assert!(stderr_text(&gone).starts_with("error: could not replay decision 999: "), "{}", stderr_text(&gone));
     assert!(gone.stdout.is_empty());
 }
 
@@ -458,7 +458,7 @@ async fn a_cluster_that_cannot_be_reached_is_named() {
         printed.contains("could not reach").then_some(printed)
     })
     .await;
-    let expected = "greeter is Waiting: 0 of 0 units wait\n  configmaps of cluster default to be read: could not reach the API server";
+    let expected = "greeter is Waiting: 0 of 0 units wait\n  configmaps of cluster default: not cached yet: could not reach the API server";
     assert!(printed.starts_with(expected), "{printed}");
     assert_eq!(hosting.stop(), Some(0));
 }

@@ -159,7 +159,7 @@ async fn placement_is_moved_through_the_console_with_permission() {
     assert_eq!(now["metadata"]["uid"], deployed["metadata"]["uid"], "what was deployed is what it was");
     let log = fixture.log();
     for (who, came) in [("mover", "done"), ("stranger", "refused")] {
-        let words = format!("system:serviceaccount:default:{who} asked for `{command}`: {came}");
+        let words = format!("system:serviceaccount:default:{who} requested `{command}`: {came}");
         assert!(log.contains(&words), "{words} is not written down in {log}");
     }
 }

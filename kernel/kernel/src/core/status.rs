@@ -321,7 +321,7 @@ impl Core {
         let tables = self.watched.keys().filter(|table| self.unit_index.operators(table).any(|reader| reader == name));
         let unread = tables.filter(|table| !self.cache.is_readable(table)).map(|table| {
             let why = self.watch_errors.get(table).map(|message| format!(": {message}")).unwrap_or_default();
-            format!("{} of cluster {} is not cached yet{why}", table.resource, table.cluster)
+            format!("{} of cluster {}: not cached yet{why}", table.resource, table.cluster)
         });
         unread
             .reduce(|all, one| format!("{all}; {one}"))
