@@ -5,6 +5,7 @@
 pub mod apply;
 pub mod causes;
 pub mod cel;
+pub mod duration;
 pub mod equality;
 pub mod field;
 pub mod fuzz;

@@ -13,6 +13,19 @@ pub fn quote(text: &str) -> String {
     out
 }
 
+/// Quotes like Go's `time`: every byte that is not printable ASCII becomes `\x..`.
+pub fn quote_for_time(text: &[u8]) -> String {
+    let mut out = String::from("\"");
+    for &byte in text {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b' '..0x80 => out.push(char::from(byte)),
+            _ => write!(out, "\\x{byte:02x}").expect("writing to a String cannot fail"),
+        }
+    }
+    out + "\""
+}
+
 fn push_escaped(out: &mut String, c: char) {
     match c {
         '"' => out.push_str("\\\""),
