@@ -9,6 +9,7 @@ pub mod duration;
 pub mod equality;
 pub mod field;
 pub mod fuzz;
+pub mod glob;
 mod go_format;
 pub mod health;
 pub mod json;
