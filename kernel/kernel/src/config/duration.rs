@@ -24,7 +24,7 @@ fn invalid_duration(text: &str) -> ConfigProblem {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()).and_then(|days| days.checked_mul(24));
     match days {
         Some(hours) => problem.hint(format!("write days in hours: `{hours}h`")),
-        None if text.parse::<u64>().is_ok() => problem.hint(format!("add a unit, such as `{text}s` or `{text}ms`")),
+        None if text.parse::<u64>().is_ok() => problem.hint(format!("write `{text}s`")),
         None => problem.hint("write it as `200ms`, `1.5s`, `10m` or `168h`"),
     }
 }
