@@ -10,6 +10,7 @@ mod example;
 mod explain;
 mod failure;
 mod fault_test;
+mod flag_duration;
 mod gather;
 mod gitops;
 mod hosted;

@@ -25,10 +25,8 @@ use crate::gitops::engine::EmbeddedEngine;
 use crate::hosted::{self, ClusterClients};
 use crate::integrations::hosting::IntegrationsManager;
 use crate::kernel::{self, StateDir};
-use crate::{limits, run};
+use crate::{flag_duration, limits, run};
 
-/// Maximum timeout: a day.
-const MAX_TIMEOUT: u64 = 24 * 60 * 60;
 /// Name of the part that cannot be planned, as in the output of `run`.
 const GITOPS: &str = "gitops";
 
@@ -43,8 +41,8 @@ pub struct PlanCommand {
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
     /// Timeout for reading the clusters and planning
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=MAX_TIMEOUT))]
-    timeout: u64,
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = flag_duration::parse)]
+    timeout: Duration,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
@@ -159,7 +157,7 @@ impl PlanCommand {
     ) -> Result<PlanReport, CommandError> {
         let looks = all.into_iter().map(|apart| async {
             let name = apart.cluster.as_ref().and(apart.operators.first()).map(|one| one.name().to_string());
-            (name, once(config, clusters, apart, Duration::from_secs(self.timeout)).await)
+            (name, once(config, clusters, apart, self.timeout).await)
         });
         let (mut decided, mut left_out) = (Vec::new(), Vec::new());
         for (name, looked) in join_all(looks).await {

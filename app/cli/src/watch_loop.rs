@@ -7,13 +7,11 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{self, CommandError};
-use crate::output_format;
 use crate::stderr::print_stderr;
+use crate::{flag_duration, output_format};
 
 /// Control sequence that clears a terminal.
 const CLEAR: &str = "\x1b[H\x1b[2J";
-/// Maximum interval: an hour.
-const MAX_INTERVAL: u64 = 60 * 60;
 
 /// Flags of commands that can watch.
 #[derive(Args, Clone, Copy)]
@@ -22,8 +20,8 @@ pub struct WatchArgs {
     #[arg(short, long)]
     watch: bool,
     /// Interval of --watch
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=MAX_INTERVAL))]
-    interval: u64,
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = flag_duration::parse)]
+    interval: Duration,
 }
 
 impl WatchArgs {
@@ -44,7 +42,7 @@ impl WatchArgs {
             tokio::select! {
                 _ = interrupt.recv() => return Ok(()),
                 _ = terminate.recv() => return Ok(()),
-                () = tokio::time::sleep(Duration::from_secs(self.interval)) => {}
+                () = tokio::time::sleep(self.interval) => {}
             }
             match look().await {
                 Ok(text) => {

@@ -1,6 +1,6 @@
 //! `.helmignore`: rules for files in a chart's folder that are not part of the chart.
 
-use crate::wildcard::{BadPattern, matches};
+use switchboard_object::glob::{BadPattern, Glob, GlobOptions};
 
 /// Name of the rules file.
 pub const FILE_NAME: &str = ".helmignore";
@@ -11,7 +11,8 @@ pub struct IgnoreRules(Vec<IgnoreRule>);
 
 #[derive(Debug)]
 struct IgnoreRule {
-    pattern: String,
+    /// Absent if the rule without its markers is malformed, which matches nothing.
+    pattern: Option<Glob>,
     negated: bool,
     folders_only: bool,
     /// Whether the pattern is matched against the whole path instead of the last segment.
@@ -58,11 +59,11 @@ impl IgnoreRules {
         if rule.contains("**") {
             return Err(IgnoreRuleError::DoubleStar);
         }
-        matches(rule, "abc")?;
+        Glob::new(rule, GlobOptions::GO_PATH)?;
         let (negated, rule) = rule.strip_prefix('!').map_or((false, rule), |rule| (true, rule));
         let (folders_only, rule) = rule.strip_suffix('/').map_or((false, rule), |rule| (true, rule));
         let whole = rule.contains('/');
-        let pattern = rule.strip_prefix('/').unwrap_or(rule).to_string();
+        let pattern = Glob::new(rule.strip_prefix('/').unwrap_or(rule), GlobOptions::GO_PATH).ok();
         self.0.push(IgnoreRule { pattern, negated, folders_only, whole });
         Ok(())
     }
@@ -86,7 +87,7 @@ impl IgnoreRules {
 impl IgnoreRule {
     fn hits(&self, path: &str) -> bool {
         let name = if self.whole { path } else { path.rsplit('/').next().unwrap_or(path) };
-        matches(&self.pattern, name).unwrap_or(false)
+        self.pattern.as_ref().is_some_and(|pattern| pattern.matches(name))
     }
 }
 

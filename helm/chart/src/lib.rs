@@ -35,7 +35,6 @@ pub mod chart;
 pub mod coalesce;
 pub mod file;
 pub mod folder;
-mod glob;
 mod gotext;
 pub mod ignore;
 pub mod instance;
@@ -52,7 +51,6 @@ pub mod value_options;
 pub mod values;
 mod version_range;
 pub mod warnings;
-pub mod wildcard;
 
 /// Examples of the README, which run as tests.
 #[cfg(doctest)]

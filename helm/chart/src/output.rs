@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use switchboard_object::glob::{Glob, GlobOptions};
 
 use crate::manifest::{Hook, split};
 use crate::render::RenderedChart;
-use crate::wildcard;
 
 /// Options that select parts of the output.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +83,8 @@ fn select_templates(all: &str, show_only: &[String]) -> Result<String, TemplateN
     let mut out = String::new();
     for pattern in show_only {
         let before = out.len();
-        for (_, text) in parts.iter().filter(|(name, _)| wildcard::matches(pattern, name).unwrap_or(false)) {
+        let glob = Glob::new(pattern, GlobOptions::GO_PATH);
+        for (_, text) in parts.iter().filter(|(name, _)| glob.as_ref().is_ok_and(|glob| glob.matches(name))) {
             out.push_str(&format!("---\n{text}\n"));
         }
         if out.len() == before {

@@ -11,8 +11,9 @@ mod reflect;
 
 use std::sync::Arc;
 
+use switchboard_object::quote;
+
 use crate::error::Error;
-use crate::format::quote;
 use crate::options::ExecutionOptions;
 use crate::parse::Tree;
 use crate::set::TemplateSet;
@@ -99,7 +100,7 @@ impl<'a> Execution<'a> {
     /// Executes a template of the current set and appends its output, or a part of it if the template fails.
     pub(crate) fn run(&mut self, name: &[u8], data: &Value) -> Result<(), Error> {
         let Some(tree) = self.lookup(name) else {
-            let (name, set) = (quote::quote(name), quote::quote(self.set.name()));
+            let (name, set) = (quote::quote_bytes(name), quote::quote_bytes(self.set.name()));
             return Err(Error::call(format!("template: no template {name} associated with template {set}")));
         };
         let base = self.variables.len();

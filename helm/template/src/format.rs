@@ -4,7 +4,6 @@ mod arg;
 mod directive;
 mod float;
 mod pad;
-pub mod quote;
 #[cfg(test)]
 mod tests;
 

@@ -21,8 +21,9 @@ pub(crate) use node::{
 };
 pub(crate) use print::part as print_part;
 
+use switchboard_object::quote;
+
 use crate::error::{Error, ErrorDetails};
-use crate::format::quote;
 use crate::function::Functions;
 use crate::value::Str;
 use lexer::Lexer;
@@ -167,7 +168,7 @@ impl<'p, 't> TreeParser<'p, 't> {
             && !is_empty(&self.shared.trees[known].root, &text)
         {
             if !is_empty(&root, &text) {
-                let name = quote::quote(&self.name);
+                let name = quote::quote_bytes(&self.name);
                 return Err(self.error(format!("template: multiple definition of template {name}")));
             }
             return Ok(());

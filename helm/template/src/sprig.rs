@@ -29,7 +29,7 @@ pub mod toml;
 mod url;
 
 pub use regexp::{MAX_COMPILED_BYTES, Regexp};
-pub use semver::{ConstraintsV3, SemVersion, SemverError, SemverGeneration};
+pub use semver::{ConstraintsV3, SemVersion, SemverError, SemverGeneration, parse_version};
 pub use system_inputs::{Entropy, Resolver, SeededEntropy, SystemInputs};
 
 use crate::function::Functions;

@@ -15,9 +15,7 @@ mod real;
 use std::sync::Arc;
 
 use switchboard_template::sprig::{Resolver, SprigVersion, SystemInputs};
-use switchboard_template::{
-    ExecutionOptions, Function, Functions, ReflectType, Signature, TemplateSet, Value, format, sprig,
-};
+use switchboard_template::{ExecutionOptions, Function, Functions, ReflectType, Signature, TemplateSet, Value, sprig};
 
 const CASES: &str = include_str!("sprig/cases.json");
 
@@ -106,7 +104,7 @@ fn render(functions: &Arc<Functions>, template: &str, inputs: Option<&SystemInpu
     let mut set = TemplateSet::new("t", Arc::clone(functions));
     set.parse("t", template).map_err(|error| error.to_string())?;
     let out = Arc::new(set).render("t", &data(), &options).map_err(|error| error.to_string())?;
-    Ok(format::quote::quote(&out))
+    Ok(switchboard_object::quote::quote_bytes(&out))
 }
 
 #[test]

@@ -9,11 +9,7 @@ mod expression;
 mod parse;
 
 use serde_json::Value;
-
-/// Maximum nesting of filters.
-pub const MAX_NESTING: usize = 32;
-/// Maximum number of values visited by one evaluation.
-pub const MAX_VISITS: usize = 100_000;
+pub use switchboard_object::jsonpath::{MAX_NESTING, MAX_VISITS};
 
 /// A parsed path.
 #[derive(Clone, Debug)]

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_gather::contract::ResourceType;
 use switchboard_gather::discovery::Discovery;
-use switchboard_kernel::config::{OperatorConfig, ProcessConfig};
+use switchboard_kernel::config::{OperatorConfig, PROCESS_MEMORY_BYTES, ProcessConfig};
 use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, ServiceAccount, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_object::causes::error_chain;
 use switchboard_sandbox::egress::{EgressRuleError, EgressRules};
-use switchboard_sandbox::{PreparedSandbox, Sandbox, SandboxError, SandboxJob, SandboxLimits};
+use switchboard_sandbox::{PreparedSandbox, STDOUT_BYTES, Sandbox, SandboxError, SandboxJob, SandboxLimits};
 
 use crate::contract::Contract;
 use crate::declaration::{self, ContractKinds};
@@ -115,9 +116,8 @@ impl ProgramSpec {
         let there =
             |file: &PathBuf| absolute(file).filter(|path| path.exists()).ok_or(HostingError::NoFile(file.clone()));
         let files = process.files.iter().map(there).collect::<Result<_, _>>()?;
-        let bounds =
-            SandboxLimits { disk_bytes: process.disk_bytes, processes: process.processes, ..SandboxLimits::default() };
-        let bounds = limited(bounds, &config.limits(), process.live);
+        let bounds = limited(default_limits(Duration::ZERO), &config.limits(), process.live);
+        let bounds = SandboxLimits { disk_bytes: process.disk_bytes, processes: process.processes, ..bounds };
         Ok(Self {
             name: name.to_string(),
             program,
@@ -133,10 +133,9 @@ impl ProgramSpec {
 
     /// Returns the job of a command.
     pub(crate) fn job(&self, command: &str) -> SandboxJob {
-        let mut job = SandboxJob::new(&self.program).args(self.arguments.iter().cloned()).args([command]);
+        let mut job = SandboxJob::new(&self.program, self.limits).args(self.arguments.iter().cloned()).args([command]);
         job.env = self.env.clone();
         job.readable = self.files.clone();
-        job.limits = self.limits;
         job.unconfined = !self.sandbox;
         job
     }
@@ -145,6 +144,12 @@ impl ProgramSpec {
     pub(crate) fn input(&self) -> PathBuf {
         self.work.join("input")
     }
+}
+
+/// Returns the limits of a program whose configuration sets none.
+pub fn default_limits(wall: Duration) -> SandboxLimits {
+    let ProcessConfig { disk_bytes, processes, .. } = ProcessConfig::default();
+    SandboxLimits { wall, memory_bytes: PROCESS_MEMORY_BYTES, disk_bytes, processes, stdout_bytes: STDOUT_BYTES }
 }
 
 /// Returns the limits of a run within the operator's limits.

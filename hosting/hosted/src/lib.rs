@@ -35,5 +35,5 @@ mod run_result;
 
 pub use contract::Contract;
 pub use discovery::{DiscoveryError, discover};
-pub use hosted_operator::{HostedOperator, HostingError, ProgramSpec, resolve_program};
+pub use hosted_operator::{HostedOperator, HostingError, ProgramSpec, default_limits, resolve_program};
 pub use live::{WorkloadAccess, WorkloadAccessError};

@@ -56,38 +56,18 @@ pub struct SandboxLimits {
     pub memory_bytes: u64,
     /// Maximum size of output and temporary files together.
     pub disk_bytes: u64,
-    /// Maximum number of processes and threads.
+    /// Maximum number of processes and threads. The Go runtime alone uses a dozen threads.
     pub processes: u32,
     /// Maximum kept size of stdout.
     pub stdout_bytes: usize,
 }
 
-/// Default of [`SandboxLimits::wall`].
-pub const WALL: Duration = Duration::from_secs(25);
-/// Default of [`SandboxLimits::memory_bytes`].
-pub const MEMORY_BYTES: u64 = 512 << 20;
-/// Default of [`SandboxLimits::disk_bytes`].
-pub const DISK_BYTES: u64 = 64 << 20;
-/// Default of [`SandboxLimits::processes`]: the Go runtime alone uses a dozen threads.
-pub const PROCESSES: u32 = 128;
-/// Default of [`SandboxLimits::stdout_bytes`].
+/// Usual value of [`SandboxLimits::stdout_bytes`].
 pub const STDOUT_BYTES: usize = 4 << 20;
 
-impl Default for SandboxLimits {
-    fn default() -> Self {
-        Self {
-            wall: WALL,
-            memory_bytes: MEMORY_BYTES,
-            disk_bytes: DISK_BYTES,
-            processes: PROCESSES,
-            stdout_bytes: STDOUT_BYTES,
-        }
-    }
-}
-
 impl SandboxJob {
-    /// Creates a job without arguments and with default limits.
-    pub fn new(program: impl Into<PathBuf>) -> Self {
+    /// Creates a job without arguments.
+    pub fn new(program: impl Into<PathBuf>, limits: SandboxLimits) -> Self {
         Self {
             program: program.into(),
             arguments: Vec::new(),
@@ -96,7 +76,7 @@ impl SandboxJob {
             input: None,
             kubeconfig: None,
             egress: None,
-            limits: SandboxLimits::default(),
+            limits,
             unconfined: false,
         }
     }

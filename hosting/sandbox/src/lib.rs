@@ -16,13 +16,21 @@
 //! that runs jobs must pass its arguments to [`launcher_main`] first:
 //!
 //! ```no_run
-//! use switchboard_sandbox::{Sandbox, SandboxJob};
+//! use std::time::Duration;
+//! use switchboard_sandbox::{STDOUT_BYTES, Sandbox, SandboxJob, SandboxLimits};
 //!
 //! if let Some(code) = switchboard_sandbox::launcher_main(std::env::args_os()) {
 //!     std::process::exit(code);
 //! }
 //! let sandbox = Sandbox::new("work".as_ref())?;
-//! let outcome = sandbox.run(&SandboxJob::new("/usr/bin/true"))?;
+//! let limits = SandboxLimits {
+//!     wall: Duration::from_secs(10),
+//!     memory_bytes: 64 << 20,
+//!     disk_bytes: 1 << 20,
+//!     processes: 16,
+//!     stdout_bytes: STDOUT_BYTES,
+//! };
+//! let outcome = sandbox.run(&SandboxJob::new("/usr/bin/true", limits))?;
 //! assert!(outcome.end.is_success());
 //! # Ok::<(), switchboard_sandbox::SandboxError>(())
 //! ```
@@ -39,8 +47,8 @@ mod wire;
 
 pub use direct::RunFolder;
 pub use job::{
-    INPUT, JobOutcome, KUBECONFIG, OUTPUT, OutputError, OutputFolder, PROXY, RunEnd, RunUsage, SCRATCH, SandboxJob,
-    SandboxLimits,
+    INPUT, JobOutcome, KUBECONFIG, OUTPUT, OutputError, OutputFolder, PROXY, RunEnd, RunUsage, SCRATCH, STDOUT_BYTES,
+    SandboxJob, SandboxLimits,
 };
 pub use launcher::{LAUNCH_ARGUMENT, launcher_main};
 pub use run::{PreparedSandbox, Sandbox, SandboxError};

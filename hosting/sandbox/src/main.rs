@@ -13,7 +13,16 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 use switchboard_sandbox::egress::EgressRules;
-use switchboard_sandbox::{Sandbox, SandboxJob};
+use switchboard_sandbox::{STDOUT_BYTES, Sandbox, SandboxJob, SandboxLimits};
+
+/// Limits of a request that sets none.
+const TRIAL_LIMITS: SandboxLimits = SandboxLimits {
+    wall: Duration::from_secs(25),
+    memory_bytes: 1 << 30,
+    disk_bytes: 64 << 20,
+    processes: 256,
+    stdout_bytes: STDOUT_BYTES,
+};
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -52,7 +61,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         Ok(text) => serde_json::from_str(&text)?,
         Err(_) => SandboxRequest::default(),
     };
-    let mut job = SandboxJob::new(program).args(arguments);
+    let mut job = SandboxJob::new(program, TRIAL_LIMITS).args(arguments);
     job.limits.wall = request.wall_ms.map_or(job.limits.wall, Duration::from_millis);
     job.limits.memory_bytes = request.memory_bytes.unwrap_or(job.limits.memory_bytes);
     job.limits.disk_bytes = request.disk_bytes.unwrap_or(job.limits.disk_bytes);

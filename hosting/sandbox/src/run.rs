@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::direct;
 use crate::egress::EgressProxy;
-use crate::job::{JobOutcome, OutputFolder, RunEnd, RunUsage, SandboxJob};
+use crate::job::{JobOutcome, OutputFolder, RunEnd, RunUsage, SandboxJob, SandboxLimits};
 use crate::launcher::LAUNCH_ARGUMENT;
 use crate::stream::{self, STDERR_BYTES};
 use crate::wire::{self, HostMessage, LaunchSpec, LauncherMessage};
@@ -102,12 +102,12 @@ impl Sandbox {
         self.running.end();
     }
 
-    /// Checks whether this machine supports sandboxes.
+    /// Checks whether this machine supports sandboxes with these limits.
     ///
     /// # Errors
     /// The missing feature.
-    pub fn check(&self) -> Result<(), SandboxError> {
-        match self.run(&SandboxJob::new("/nonexistent")) {
+    pub fn check(&self, limits: SandboxLimits) -> Result<(), SandboxError> {
+        match self.run(&SandboxJob::new("/nonexistent", limits)) {
             Err(SandboxError::NoProgram { .. }) | Ok(_) => Ok(()),
             Err(error) => Err(error),
         }

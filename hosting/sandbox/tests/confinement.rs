@@ -12,6 +12,13 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const NOBODY_ID: u32 = 65534;
+const LIMITS: switchboard_sandbox::SandboxLimits = switchboard_sandbox::SandboxLimits {
+    wall: std::time::Duration::from_secs(25),
+    memory_bytes: 64 << 20,
+    disk_bytes: 8 << 20,
+    processes: 64,
+    stdout_bytes: switchboard_sandbox::STDOUT_BYTES,
+};
 
 /// Misbehaving program, compiled once in a folder where every user may execute it.
 static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -475,7 +482,7 @@ fn sandbox(stage: &SandboxFixture) -> (switchboard_sandbox::Sandbox, PathBuf) {
 fn a_sandbox_that_is_made_and_not_used_is_not_left_behind() {
     let stage = SandboxFixture::new(None);
     let (sandbox, launcher) = sandbox(&stage);
-    let begun = sandbox.prepare(&switchboard_sandbox::SandboxJob::new("/bin/true")).unwrap();
+    let begun = sandbox.prepare(&switchboard_sandbox::SandboxJob::new("/bin/true", LIMITS)).unwrap();
     assert!(started_from(&launcher) > 0);
     drop(begun);
     assert_eq!(started_from(&launcher), 0);
@@ -491,8 +498,11 @@ fn an_input_that_is_written_while_the_sandbox_is_made_is_read() {
         // Unconfined, only an argument that equals the input's path is replaced by the real path.
         let script = if unconfined { "cat $0/new" } else { "cat $1" };
         let arguments = ["-c", script, switchboard_sandbox::INPUT, &inside].map(str::to_string);
-        let job =
-            switchboard_sandbox::SandboxJob { input, unconfined, ..switchboard_sandbox::SandboxJob::new("/bin/sh") };
+        let job = switchboard_sandbox::SandboxJob {
+            input,
+            unconfined,
+            ..switchboard_sandbox::SandboxJob::new("/bin/sh", LIMITS)
+        };
         let begun = sandbox.prepare(&job.args(arguments)).unwrap();
         fs::write(stage.file("input/new"), "heard").unwrap();
         let finished = begun.run().unwrap();
@@ -545,7 +555,7 @@ fn unconfined_it_ends_with_its_host_when_that_ends_in_order() {
     let (sandbox, _) = sandbox(&stage);
     let mark = "7600000";
     let arguments = ["-c".to_string(), format!("sleep {mark} & exec sleep {mark}")];
-    let mut job = switchboard_sandbox::SandboxJob::new("/bin/sh").args(arguments);
+    let mut job = switchboard_sandbox::SandboxJob::new("/bin/sh", LIMITS).args(arguments);
     (job.unconfined, job.limits.wall) = (true, std::time::Duration::from_secs(3600));
     let (run, its) = (sandbox.clone(), job.clone());
     let waiting = std::thread::spawn(move || run.run(&its));

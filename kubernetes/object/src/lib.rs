@@ -1,13 +1,17 @@
 //! Kubernetes objects as plain data: kinds, names, selectors, patches, server-side apply, schemas.
 //!
+//! Formats of Go that several crates share stand here as well: durations, quoting, globs and semantic versions.
+//!
 //! All functions are pure: no I/O, no clock, no randomness.
 
 pub mod apply;
 pub mod causes;
 pub mod cel;
+pub mod duration;
 pub mod equality;
 pub mod field;
 pub mod fuzz;
+pub mod glob;
 mod go_format;
 pub mod health;
 pub mod json;
@@ -19,6 +23,7 @@ pub mod quantity;
 pub mod quote;
 pub mod schema;
 pub mod selector;
+pub mod semver;
 pub mod status;
 pub mod yaml;
 

@@ -1,6 +1,8 @@
 //! Glob patterns of projects and directories: `*`, `?`, `[a-z]`, `{a,b}`. `*` also matches `/`, except in repository
 //! addresses, where only `**` does.
 
+use switchboard_object::glob::{self, GlobClasses, GlobOptions};
+
 /// Maximum number of patterns that the braces of one pattern expand to.
 const MAX_ALTERNATIVES: usize = 64;
 /// Maximum length of a pattern.
@@ -17,13 +19,8 @@ pub fn matches_address(pattern: &str, address: &str) -> bool {
 }
 
 fn matches_with_separator(pattern: &str, text: &str, separator: Option<char>) -> bool {
-    if pattern.len() > MAX_PATTERN {
-        return false;
-    }
-    let text: Vec<char> = text.chars().collect();
-    alternatives(pattern)
-        .iter()
-        .any(|pattern| matches_without_braces(&pattern.chars().collect::<Vec<_>>(), &text, separator))
+    let options = GlobOptions { separator, double_star: true, classes: GlobClasses::Lenient, ..GlobOptions::PLAIN };
+    pattern.len() <= MAX_PATTERN && alternatives(pattern).iter().any(|pattern| glob::matches(pattern, text, options))
 }
 
 /// Expands the braces of a pattern.
@@ -44,66 +41,6 @@ fn alternatives(pattern: &str) -> Vec<String> {
         }
     }
     done
-}
-
-/// Backtracking point of a star: the position behind it in the pattern, and the end of the text it has matched.
-type StarPosition = Option<(usize, usize)>;
-
-/// Matches a pattern without braces. A star matches as little as possible, and more if the rest does not match. If a
-/// star that stops at separators cannot match more, the last `**` is extended instead.
-fn matches_without_braces(pattern: &[char], text: &[char], separator: Option<char>) -> bool {
-    let (mut at, mut seen) = (0, 0);
-    let (mut star, mut wide): (StarPosition, StarPosition) = (None, None);
-    while seen < text.len() {
-        let ends = Some(text[seen]) == separator;
-        match consumed_by(&pattern[at..], text[seen], ends) {
-            Some(used) => (at, seen) = (at + used, seen + 1),
-            None if pattern.get(at) == Some(&'*') => {
-                let stars = pattern[at..].iter().take_while(|letter| **letter == '*').count();
-                at += stars;
-                match separator {
-                    Some(_) if stars == 1 => star = Some((at, seen)),
-                    _ => (star, wide) = (None, Some((at, seen))),
-                }
-            }
-            None => {
-                let more = star.filter(|(_, from)| Some(text[*from]) != separator);
-                let (last, is_wide) = match (more, wide) {
-                    (Some(star), _) => (star, false),
-                    (None, Some(wide)) => (wide, true),
-                    (None, None) => return false,
-                };
-                let (behind, from) = (last.0, last.1 + 1);
-                (at, seen) = (behind, from);
-                match is_wide {
-                    true => (star, wide) = (None, Some((behind, from))),
-                    false => star = Some((behind, from)),
-                }
-            }
-        }
-    }
-    pattern[at..].iter().all(|letter| *letter == '*')
-}
-
-/// Returns the length of the pattern that matches this character, or `None` if it does not match or the pattern starts
-/// with a star. `ends` is true for a separator.
-fn consumed_by(pattern: &[char], letter: char, ends: bool) -> Option<usize> {
-    match *pattern.first()? {
-        '*' => None,
-        '?' => (!ends).then_some(1),
-        '\\' => (*pattern.get(1)? == letter).then_some(2),
-        '[' => {
-            let end = pattern.iter().position(|c| *c == ']')?;
-            let (not, set) = match pattern[1..end].split_first() {
-                Some(('!' | '^', rest)) => (true, rest),
-                _ => (false, &pattern[1..end]),
-            };
-            let range = set.len() == 3 && set[1] == '-' && (set[0]..=set[2]).contains(&letter);
-            let within = range || (!(set.len() == 3 && set[1] == '-') && set.contains(&letter));
-            (within != not).then_some(end + 1)
-        }
-        same => (same == letter).then_some(1),
-    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@
 
 mod component;
 mod get;
-mod glob;
 mod kustomize;
 mod modifier;
 mod node;
@@ -23,6 +22,7 @@ mod pretty;
 mod query;
 
 use serde_json::Value;
+use switchboard_object::glob::{self, GlobOptions};
 
 use get::PathSearch;
 use node::JsonNode;
@@ -80,6 +80,11 @@ fn lookup(object: &Value, path: &str) -> Result<Option<JsonNode>, PathError> {
     let mut search = PathSearch::new();
     let found = search.get(Some(&JsonNode::of(object)), path);
     if search.is_exhausted() { Err(PathError::TooCostly) } else { Ok(found) }
+}
+
+/// Whether a name, or a text compared with `%`, matches a pattern with `*`, `?` and `\`.
+fn plain_glob(pattern: &str, text: &str) -> bool {
+    glob::matches(pattern, text, GlobOptions::PLAIN)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use switchboard_kernel::config::Config;
 use switchboard_kernel::journal::{DamagedSegment, Journal};
@@ -11,6 +12,9 @@ use super::report::{DoctorCheck, DoctorReport};
 use crate::failure::message;
 use crate::kernel::StateDir;
 use crate::operators::ENGINE;
+
+/// Timeout of the sandbox's check.
+const SANDBOX_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Runs all checks of the machine.
 pub async fn check(state: &StateDir, config: Option<&Config>, report: &mut DoctorReport) {
@@ -97,7 +101,8 @@ async fn sandbox(config: Option<&Config>, report: &mut DoctorReport) {
     // The check waits for a launcher process, which must not block a thread of the runtime.
     let tried = tokio::task::spawn_blocking(|| -> Result<(), String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        Sandbox::new(folder.path()).and_then(|sandbox| sandbox.check()).map_err(|error| message(&error))
+        let limits = switchboard_hosted::default_limits(SANDBOX_TIMEOUT);
+        Sandbox::new(folder.path()).and_then(|sandbox| sandbox.check(limits)).map_err(|error| message(&error))
     });
     match tried.await.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(()) => report.add(DoctorCheck::ok("sandbox", "programs can run in a sandbox")),

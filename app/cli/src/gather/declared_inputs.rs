@@ -103,8 +103,9 @@ fn read(file: &Path) -> Result<String, DeclaredError> {
 fn run_operator(operator: &str, unconfined: bool) -> Result<String, CommandError> {
     let found = switchboard_hosted::resolve_program(Path::new(operator));
     let program = found.ok_or_else(|| DeclaredError::NoProgram(operator.into()))?;
-    let mut job = SandboxJob::new(program).args([WORD]);
-    job.limits = SandboxLimits { wall: PATIENCE, stdout_bytes: MAX_DECLARATION_MIB << 20, ..SandboxLimits::default() };
+    let limits = switchboard_hosted::default_limits(PATIENCE);
+    let limits = SandboxLimits { stdout_bytes: MAX_DECLARATION_MIB << 20, ..limits };
+    let mut job = SandboxJob::new(program, limits).args([WORD]);
     job.unconfined = unconfined;
     let work = tempfile::tempdir()?;
     let ran = Sandbox::new(&work.path().join("sandbox")).and_then(|sandbox| sandbox.run(&job));

@@ -12,6 +12,7 @@ use switchboard_gitops::state::{
 
 use super::tenant::{APPLICATIONS, ENVIRONMENTS, REPOSITORIES, RUNS, TenantArgs, TenantClient, TenantKind};
 use crate::failure::CommandError;
+use crate::flag_duration;
 use crate::output_format::{self, OutputFormat};
 use crate::progress::ProgressLine;
 use crate::stderr::print_stderr;
@@ -24,9 +25,6 @@ const FAILING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Time that an error only the user can fix may persist: after a fix, the old error is reported until the next check.
 const BLOCKED_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Maximum timeout: a day.
-const MAX_TIMEOUT_S: u64 = 24 * 60 * 60;
 
 /// Exit code for a timeout.
 pub const EXIT_TIMEOUT: u8 = 3;
@@ -73,8 +71,8 @@ pub enum WaitGoal {
 #[derive(Args, Clone, Copy, Debug)]
 pub struct TimeoutArgs {
     /// Timeout; exit with 3 when it expires
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
-    timeout: u64,
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = flag_duration::parse)]
+    timeout: Duration,
 }
 
 /// Progress toward the goal.
@@ -257,7 +255,7 @@ impl TimeoutArgs {
         aim: WaitGoal,
         last: &mut Option<Value>,
     ) -> Result<ExitCode, CommandError> {
-        let (began, timeout) = (Instant::now(), Duration::from_secs(self.timeout));
+        let (began, timeout) = (Instant::now(), self.timeout);
         let mut progress = ProgressLine::begin();
         let mut first = aim != WaitGoal::Deleted;
         let mut wrong = FailureTimer::default();
@@ -291,7 +289,7 @@ impl TimeoutArgs {
                     "error: {} `{name}` is not {} after {} seconds",
                     kind.noun,
                     aim.participle(),
-                    self.timeout
+                    self.timeout.as_secs_f64()
                 ));
                 print_stderr(format_args!("  {why}"));
                 print_stderr(format_args!("hint: {}", timeout_hint(aim, last.as_ref())));
@@ -309,7 +307,7 @@ fn timeout_hint(aim: WaitGoal, last: Option<&Value>) -> &'static str {
         Some(object) if aim == WaitGoal::Deleted && !is_being_deleted(object) => {
             "delete it first: `switchboard gitops delete NAME --wait`"
         }
-        _ => "wait longer with --timeout SECONDS, or check it with `switchboard gitops get`",
+        _ => "wait longer with --timeout DURATION, or check it with `switchboard gitops get`",
     }
 }
 

@@ -22,7 +22,7 @@ use crate::explain::{OutputFormat, print};
 use crate::failure::{self, CommandError};
 use crate::kernel::StateDir;
 use crate::stderr::print_stderr;
-use crate::{DIFFERS, hosted, kernel};
+use crate::{DIFFERS, flag_duration, hosted, kernel};
 
 /// Show what would be written on the live clusters of a configuration; write nothing
 #[derive(Args)]
@@ -32,8 +32,8 @@ pub struct IntegrationsPlan {
     #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
     config: PathBuf,
     /// Timeout for reading the clusters and planning
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = flag_duration::parse)]
+    timeout: Duration,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
@@ -88,7 +88,7 @@ impl IntegrationsPlan {
         cluster: ClusterName,
         client: kube::Client,
     ) -> Result<Vec<FinishedRun>, CommandError> {
-        let never = Duration::from_secs(self.timeout * 2);
+        let never = self.timeout * 2;
         let limits = Limits { backoff_first: never, backoff_max: never, ..Limits::none() };
         let settings = HostSettings {
             clusters: BTreeMap::from([(cluster.clone(), client)]),
@@ -98,7 +98,7 @@ impl IntegrationsPlan {
             dry_run: true,
         };
         let (host, _handle) = Host::new(settings, vec![(operator, limits)]);
-        let decided = host.run_until_settled(Duration::from_secs(self.timeout)).await;
+        let decided = host.run_until_settled(self.timeout).await;
         decided.map_err(|error| format!("could not plan for cluster {cluster}\n  {error}").into())
     }
 }

@@ -59,7 +59,8 @@ impl CaseRunOptions {
             return Ok(());
         }
         let folder = tempfile::tempdir()?;
-        Ok(Sandbox::new(folder.path()).and_then(|sandbox| sandbox.check()).map_err(SandboxUnavailable)?)
+        let limits = switchboard_hosted::default_limits(self.timeout);
+        Ok(Sandbox::new(folder.path()).and_then(|sandbox| sandbox.check(limits)).map_err(SandboxUnavailable)?)
     }
 }
 

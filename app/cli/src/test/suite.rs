@@ -15,15 +15,13 @@ use super::report::{CaseReport, CaseVerdict, SuiteProgress, SuiteReport};
 use crate::explain::{OutputFormat, print};
 use crate::failure::{CommandError, message};
 use crate::gather::name_key::NameKeyArg;
-use crate::operators;
 use crate::stderr::print_stderr;
+use crate::{flag_duration, operators};
 
 /// Default maximum of concurrent cases.
 const MAX_JOBS: usize = 8;
 /// Maximum number of runs of a case.
 const MAX_REPEAT: u32 = 10_000;
-/// Maximum timeout: a day.
-const MAX_TIMEOUT: u64 = 24 * 60 * 60;
 /// Maximum number of log lines in the report.
 const SHOWN_LINES: usize = 20;
 
@@ -43,8 +41,8 @@ pub struct SuiteArgs {
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
     /// Timeout of a run
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=MAX_TIMEOUT))]
-    timeout: u64,
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = flag_duration::parse)]
+    timeout: Duration,
     /// Run operators without a sandbox, with network access and the permissions of this user
     #[arg(long)]
     no_sandbox: bool,
@@ -61,10 +59,9 @@ pub struct SuiteArgs {
 
 impl SuiteArgs {
     fn run_options(&self) -> CaseRunOptions {
-        let timeout = Duration::from_secs(self.timeout);
         CaseRunOptions {
             environment: ProcessEnvironment::Minimal,
-            timeout,
+            timeout: self.timeout,
             sandbox: !self.no_sandbox,
             name_key: self.name_key,
         }
@@ -205,7 +202,7 @@ fn case_problems(case: &OperatorCase, attempt: &CaseRun, output: &Path, options:
     problems
 }
 
-fn exit_problem(case: &OperatorCase, attempt: &CaseRun, output: &Path, timeout: u64) -> Option<String> {
+fn exit_problem(case: &OperatorCase, attempt: &CaseRun, output: &Path, timeout: Duration) -> Option<String> {
     let description = &case.description;
     let log_tail = || last_lines(&log(output, "stderr.log"));
     let fails = description.desired_error == DesiredError::NonZeroReturn;
@@ -218,7 +215,9 @@ fn exit_problem(case: &OperatorCase, attempt: &CaseRun, output: &Path, timeout: 
         ProgramExit::OutOfMemory(bytes) => {
             Some(format!("held {} MiB of memory and was killed{}", bytes >> 20, log_tail()))
         }
-        ProgramExit::TimedOut => Some(format!("took longer than {timeout} s and was killed{}", log_tail())),
+        ProgramExit::TimedOut => {
+            Some(format!("took longer than {} s and was killed{}", timeout.as_secs_f64(), log_tail()))
+        }
         ProgramExit::NotStarted(error) if description.operator.is_empty() => {
             let binary = &description.binary_name;
             Some(format!(

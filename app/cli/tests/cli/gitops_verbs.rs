@@ -138,7 +138,7 @@ async fn an_application_is_created_shown_waited_for_and_deleted() {
     assert_eq!(
         stderr_text(&late),
         "error: application `web` is not ready after 1 seconds\n  Waiting for the first comparison by Argo CD\n\
-         hint: wait longer with --timeout SECONDS, or check it with `switchboard gitops get`\n"
+         hint: wait longer with --timeout DURATION, or check it with `switchboard gitops get`\n"
     );
     gitops_cluster.status("gitopsdeployments/web", deployed("Healthy")).await;
     assert_eq!(stderr_text(&gitops_cluster.run(&["wait", "web"]).await), "application web is ready\n");

@@ -178,7 +178,7 @@ fn tpl(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Erro
         return Ok(Value::String(without_no_value(template)));
     }
     let run = run(execution)?;
-    let quoted = || switchboard_template::format::quote::quote(&template);
+    let quoted = || switchboard_object::quote::quote_bytes(&template);
     let set = run.template(execution.set(), &template);
     let set = set.map_err(|error| Error::call(format!("cannot parse template {}: {error}", quoted())))?;
     if !run.enter_tpl() {

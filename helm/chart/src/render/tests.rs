@@ -216,6 +216,16 @@ b: {{ toJson (fromJsonArray "[-0, 0, 0.0]") | squote }}
 }
 
 #[test]
+fn malformed_globs_match_every_file() {
+    for pattern in ["[a", "{a"] {
+        let template = format!("kind: A\na: {{{{ len (.Files.Glob {pattern:?}) }}}}\n");
+        let made = compiled(&[("templates/a.yaml", &template), ("x/f.txt", ""), ("g.txt", "")]);
+        let made = made.render(&request("")).unwrap();
+        assert_eq!(made.files["shop/templates/a.yaml"].as_str(), "kind: A\na: 2\n", "{pattern}");
+    }
+}
+
+#[test]
 fn parsing_texts_and_files_is_charged() {
     let limits = ExecutionLimits { steps: 500_000, output_bytes: 1 << 20, ..ExecutionLimits::default() };
     let file = "x".repeat(500_000);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use switchboard_object::glob::{Glob, GlobOptions};
 use switchboard_template::{
     Error, Execution, HostObject, Method, NEW_PART_STEPS, NamedType, READ_PART_STEPS, ReflectType, Signature, Str,
     TypeShape, Value,
@@ -12,7 +13,6 @@ use switchboard_template::{
 
 use super::functions::{json_of, yaml_of};
 use crate::capabilities::{Capabilities, HELM_VERSION};
-use crate::glob;
 
 /// `common.Values`: a map with methods.
 pub const VALUES: ReflectType = ReflectType(&TypeShape::Named(&NamedType {
@@ -142,8 +142,9 @@ fn files_glob(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) 
     let text = argument(arguments);
     let all = this.as_map().map(|map| map.snapshot()).unwrap_or_default();
     execution.charge(NEW_PART_STEPS + (all.len() as u64).saturating_mul(1 + text.len() as u64))?;
-    let pattern = glob::compile(&text.to_text());
-    let matching = all.into_iter().filter(|(name, _)| pattern.is_match(&name.to_text()));
+    // As in Helm, a malformed pattern matches every name.
+    let glob = Glob::new(&text.to_text(), GlobOptions::GOBWAS_PATH).ok();
+    let matching = all.into_iter().filter(|(name, _)| glob.as_ref().is_none_or(|glob| glob.matches(&name.to_text())));
     Ok(Value::typed_map(FILES, matching.collect()))
 }
 

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use switchboard_object::quote;
+
 use super::ReflectValue;
 use super::frame::ExecFrame;
 use crate::error::Error;
-use crate::format::quote;
 use crate::options::MissingKey;
 use crate::parse::{Operand, PipeNode, TreePart};
 use crate::value::{GoMap, ReflectType, Str, TypeShape, Value};
@@ -59,7 +60,7 @@ impl<'t> ExecFrame<'_, '_, 't> {
                 Err(self.fail(format!("nil pointer evaluating interface {{}}.{name}")))
             }
             Value::Nil => match self.execution.options.missing_key {
-                MissingKey::Error => Err(self.fail(format!("nil data; no entry for key {}", quote::quote(name)))),
+                MissingKey::Error => Err(self.fail(format!("nil data; no entry for key {}", quote::quote_bytes(name)))),
                 _ => Ok(ReflectValue::INVALID),
             },
             value => {
@@ -133,7 +134,7 @@ impl<'t> ExecFrame<'_, '_, 't> {
     #[cold]
     pub(super) fn no_value(&self) -> Error {
         let problem = match &self.execution.missing_key {
-            Some(name) => format!("map has no entry for key {}", quote::quote(name)),
+            Some(name) => format!("map has no entry for key {}", quote::quote_bytes(name)),
             None => "nil has no text".to_string(),
         };
         self.fail(problem)
@@ -150,7 +151,7 @@ impl<'t> ExecFrame<'_, '_, 't> {
     /// Returns the value of a missing key in a map of that type, depending on the options.
     pub(super) fn missing(&mut self, name: &Str, map: ReflectType) -> Result<ReflectValue, Error> {
         match self.execution.options.missing_key {
-            MissingKey::Error => Err(self.fail(format!("map has no entry for key {}", quote::quote(name)))),
+            MissingKey::Error => Err(self.fail(format!("map has no entry for key {}", quote::quote_bytes(name)))),
             MissingKey::Zero => {
                 let element = map.element();
                 // Nearly all maps hold `interface {}`, whose zero value is nil.

@@ -1,8 +1,10 @@
 //! Execution of one template: walks its nodes and adds positions to errors.
 
+use switchboard_object::quote;
+
 use super::{Execution, ReflectValue};
 use crate::error::{Error, ErrorDetails};
-use crate::format::{self, quote};
+use crate::format;
 use crate::function::Functions;
 use crate::parse::{BranchNode, ParseNode, TemplateNode, Tree, TreePart, print_part};
 use crate::stack;
@@ -149,7 +151,7 @@ impl<'e, 'a, 't> ExecFrame<'e, 'a, 't> {
     fn template(&mut self, dot: &ReflectValue, invocation: &'t TemplateNode) -> Result<(), Error> {
         self.step()?;
         let Some(tree) = self.execution.lookup(&invocation.name) else {
-            return Err(self.fail(format!("template {} not defined", quote::quote(&invocation.name))));
+            return Err(self.fail(format!("template {} not defined", quote::quote_bytes(&invocation.name))));
         };
         let deepest = self.execution.options.limits.depth;
         if self.execution.depth >= deepest {
@@ -245,7 +247,7 @@ impl<'e, 'a, 't> ExecFrame<'e, 'a, 't> {
         let column = before.iter().rposition(|byte| *byte == b'\n').map_or(position, |newline| position - newline - 1);
         let (file, template) = (self.tree.file.to_string(), self.tree.name.to_string());
         let node = print_part(self.tree, self.at);
-        let name = quote::quote(&self.tree.name);
+        let name = quote::quote_bytes(&self.tree.name);
         let text = format!("template: {file}:{line}:{column}: executing {name} at <{node}>: {problem}");
         Error::Execute(Box::new(ErrorDetails {
             text,

@@ -1,6 +1,8 @@
 //! Width, precision and flags: the layout of numbers and strings.
 
-use super::{FloatWidth, ValuePrinter, append_float, quote};
+use switchboard_object::quote;
+
+use super::{FloatWidth, ValuePrinter, append_float};
 use crate::rune;
 
 /// Flags of a directive.
@@ -81,7 +83,7 @@ impl ValuePrinter<'_> {
             let quoted = [b"`", text, b"`"].concat();
             return self.pad(&quoted);
         }
-        let quoted = if self.flags.plus { quote::quote_to_ascii(text) } else { quote::quote(text) };
+        let quoted = if self.flags.plus { quote::quote_to_ascii(text) } else { quote::quote_bytes(text) };
         self.pad(quoted.as_bytes());
     }
 

@@ -1,6 +1,7 @@
 //! Go's number literals.
 
-use crate::format::quote;
+use switchboard_object::quote;
+
 use crate::parse::node::{NumberNode, Pos};
 use crate::parse::token::TokenKind;
 use crate::parse::unquote;
@@ -46,10 +47,10 @@ impl NumberNode {
             return Ok(());
         }
         let Some(float) = float(&self.source) else {
-            return Err(format!("illegal number syntax: {}", quote::quote(self.source.as_bytes())));
+            return Err(format!("illegal number syntax: {}", quote::quote_bytes(self.source.as_bytes())));
         };
         if !self.source.contains(['.', 'e', 'E', 'p', 'P']) {
-            return Err(format!("integer overflow: {}", quote::quote(self.source.as_bytes())));
+            return Err(format!("integer overflow: {}", quote::quote_bytes(self.source.as_bytes())));
         }
         self.whole(float);
         Ok(())

@@ -1,11 +1,12 @@
 //! Pipelines: declarations, commands, operands.
 
+use switchboard_object::quote;
+
 use super::node::StringNode;
 use super::token::{TemplateToken, TokenKind};
 use super::{Callee, ChainNode, CommandNode, IdentifierNode, Operand, PipeNode, TreeParser};
 use crate::builtin::BuiltinFunction;
 use crate::error::Error;
-use crate::format::quote;
 use crate::parse::{number, print, unquote};
 use crate::stack;
 use crate::value::Str;
@@ -177,7 +178,7 @@ impl<'t> TreeParser<'_, 't> {
                 Operand::Variable(position, name, path)
             }
             Operand::Bool(..) | Operand::String(_) | Operand::Number(_) | Operand::Nil(_) | Operand::Dot(_) => {
-                let shown = quote::quote(print::literal(&term).as_bytes());
+                let shown = quote::quote_bytes(print::literal(&term).as_bytes());
                 return Err(self.error(format!("unexpected . after term {shown}")));
             }
             operand => Operand::Chain(Box::new(ChainNode { position, operand, fields: fields.into() })),
@@ -194,7 +195,7 @@ impl<'t> TreeParser<'_, 't> {
             TokenKind::Variable => {
                 let name = self.variable(token.text);
                 if !self.scope.contains(&name) {
-                    return Err(self.error(format!("undefined variable {}", quote::quote(token.text))));
+                    return Err(self.error(format!("undefined variable {}", quote::quote_bytes(token.text))));
                 }
                 Operand::Variable(position, name, Box::default())
             }
@@ -233,7 +234,7 @@ impl<'t> TreeParser<'_, 't> {
             None => match BuiltinFunction::by_name(&name) {
                 Some(builtin) => Callee::Builtin(builtin),
                 None => {
-                    return Err(self.error(format!("function {} not defined", quote::quote(token.text))));
+                    return Err(self.error(format!("function {} not defined", quote::quote_bytes(token.text))));
                 }
             },
         };

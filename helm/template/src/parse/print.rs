@@ -1,6 +1,7 @@
 //! Prints trees like Go's `String()`. Errors show the part that failed.
 
-use crate::format::quote;
+use switchboard_object::quote;
+
 use crate::parse::node::{BranchNode, CommandNode, Operand, ParseNode, PipeNode, Tree, TreePart};
 use crate::stack;
 use crate::value::Str;
@@ -58,7 +59,7 @@ impl TreePrinter<'_> {
             ParseNode::Range(branch) => self.branch("range", branch),
             ParseNode::Template(invocation) => {
                 self.out.push_str("{{template ");
-                self.out.push_str(&quote::quote(&invocation.name));
+                self.out.push_str(&quote::quote_bytes(&invocation.name));
                 if let Some(pipe) = &invocation.pipe {
                     self.out.push(' ');
                     self.pipe(pipe);

@@ -1,6 +1,7 @@
 //! Tokens that the lexer passes to the parser.
 
-use crate::format::quote;
+use switchboard_object::quote;
+
 use crate::rune;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,9 +84,9 @@ impl TemplateToken<'_> {
             (kind, _) if kind >= TokenKind::Block => format!("<{}>", String::from_utf8_lossy(self.text)),
             _ if self.text.len() > SHOWN_BYTES => {
                 let end = rune::runes(self.text).nth(SHOWN_BYTES).map_or(self.text.len(), |(at, _)| at);
-                format!("{}...", quote::quote(&self.text[..end]))
+                format!("{}...", quote::quote_bytes(&self.text[..end]))
             }
-            _ => quote::quote(self.text),
+            _ => quote::quote_bytes(self.text),
         }
     }
 }

@@ -6,10 +6,8 @@
 mod v1;
 mod v3;
 
-use std::cmp::Ordering;
-use std::sync::LazyLock;
-
-use regex::Regex;
+pub use switchboard_object::semver::SemVersion;
+use switchboard_object::semver::{LooseVersionError, has_leading_zero};
 use thiserror::Error;
 
 pub use v1::ConstraintsV1;
@@ -36,150 +34,42 @@ pub enum SemverGeneration {
     V3,
 }
 
-/// A semantic version and its original text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SemVersion {
-    /// Major number.
-    pub major: u64,
-    /// Minor number.
-    pub minor: u64,
-    /// Patch number.
-    pub patch: u64,
-    /// Prerelease: the text after `-`.
-    pub pre: String,
-    /// Metadata: the text after `+`.
-    pub metadata: String,
-    /// Text from which the version was parsed.
-    pub original: String,
-}
-
-static LOOSE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"^v?([0-9]+)(\.[0-9]+)?(\.[0-9]+)?(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?",
-        r"(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?$"
-    ))
-    .expect("the version pattern is constant")
-});
-
-impl SemVersion {
-    /// Parses a version. Missing numbers are zero: `1.2` is `1.2.0`.
-    pub fn parse(text: &str, generation: SemverGeneration) -> Result<SemVersion, SemverError> {
-        if generation == SemverGeneration::V3 && text.len() > MAX_VERSION_BYTES {
-            return refuse(format!("version string is too long (max {MAX_VERSION_BYTES} bytes)"));
-        }
-        let Some(found) = LOOSE.captures(text) else {
-            return refuse(match generation {
-                SemverGeneration::V1 => "Invalid Semantic Version",
-                SemverGeneration::V3 => "invalid semantic version",
-            });
-        };
-        let part = |index: usize| found.get(index).map_or("", |m| m.as_str());
-        let version = SemVersion {
-            major: segment(part(1), generation)?,
-            minor: segment(part(2), generation)?,
-            patch: segment(part(3), generation)?,
-            pre: part(5).to_string(),
-            metadata: part(8).to_string(),
-            original: text.to_string(),
-        };
-        // Of the texts that match the pattern, v3 only rejects numbers with a leading zero.
-        let zero_led = |p: &str| p.len() > 1 && p.starts_with('0') && p.bytes().all(|b| b.is_ascii_digit());
-        if generation == SemverGeneration::V3 && version.pre.split('.').any(zero_led) {
-            return refuse("version segment starts with 0");
-        }
-        Ok(version)
+/// Parses a version. Missing numbers are zero: `1.2` is `1.2.0`.
+pub fn parse_version(text: &str, generation: SemverGeneration) -> Result<SemVersion, SemverError> {
+    if generation == SemverGeneration::V3 && text.len() > MAX_VERSION_BYTES {
+        return refuse(format!("version string is too long (max {MAX_VERSION_BYTES} bytes)"));
     }
-
-    /// Returns this version with other numbers and without prerelease and metadata.
-    fn next(&self, major: u64, minor: u64, patch: u64) -> SemVersion {
-        let prefix = if self.original.starts_with('v') { "v" } else { "" };
-        let mut next =
-            SemVersion { major, minor, patch, pre: String::new(), metadata: String::new(), original: String::new() };
-        next.original = format!("{prefix}{next}");
-        next
-    }
-
-    /// Implements Go's `IncMajor`.
-    pub fn next_major(&self) -> SemVersion {
-        self.next(self.major.wrapping_add(1), 0, 0)
-    }
-
-    /// Implements Go's `IncMinor`.
-    pub fn next_minor(&self) -> SemVersion {
-        self.next(self.major, self.minor.wrapping_add(1), 0)
-    }
-
-    /// Implements Go's `IncPatch`: the next patch of a prerelease is its release.
-    pub fn next_patch(&self) -> SemVersion {
-        let step = u64::from(self.pre.is_empty());
-        self.next(self.major, self.minor, self.patch.wrapping_add(step))
-    }
-
-    /// Compares by precedence. Metadata does not count.
-    pub fn compare(&self, other: &SemVersion) -> Ordering {
-        let numbers = (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch));
-        numbers.then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
-            (true, true) => Ordering::Equal,
-            (true, false) => Ordering::Greater,
-            (false, true) => Ordering::Less,
-            (false, false) => compare_prereleases(&self.pre, &other.pre),
-        })
-    }
-}
-
-impl std::fmt::Display for SemVersion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)?;
-        if !self.pre.is_empty() {
-            write!(f, "-{}", self.pre)?;
-        }
-        if !self.metadata.is_empty() {
-            write!(f, "+{}", self.metadata)?;
-        }
-        Ok(())
-    }
-}
-
-/// Parses one number with an optional leading dot. An empty text is 0.
-fn segment(text: &str, generation: SemverGeneration) -> Result<u64, SemverError> {
-    let digits = text.strip_prefix('.').unwrap_or(text);
-    if digits.is_empty() {
-        return Ok(0);
-    }
-    let (number, call, word) = match generation {
-        SemverGeneration::V1 => (digits.parse::<i64>().ok().and_then(|n| u64::try_from(n).ok()), "ParseInt", "Error"),
-        SemverGeneration::V3 => (digits.parse::<u64>().ok(), "ParseUint", "error"),
+    let (max_number, call, word, invalid) = match generation {
+        SemverGeneration::V1 => (i64::MAX as u64, "ParseInt", "Error", "Invalid Semantic Version"),
+        SemverGeneration::V3 => (u64::MAX, "ParseUint", "error", "invalid semantic version"),
     };
-    let range = || format!("{word} parsing version segment: strconv.{call}: parsing \"{digits}\": value out of range");
-    number.ok_or_else(|| SemverError(range()))
-}
-
-fn compare_prereleases(a: &str, b: &str) -> Ordering {
-    let (mut ours, mut theirs) = (a.split('.'), b.split('.'));
-    loop {
-        let order = match (ours.next(), theirs.next()) {
-            (None, None) => return Ordering::Equal,
-            (None, Some(_)) => Ordering::Less,
-            (Some(_), None) => Ordering::Greater,
-            (Some(a), Some(b)) => compare_parts(a, b),
-        };
-        if order.is_ne() {
-            return order;
+    let version = SemVersion::parse_loose(text, max_number).or_else(|error| match error {
+        LooseVersionError::Syntax => refuse(invalid),
+        LooseVersionError::OutOfRange(digits) => {
+            refuse(format!("{word} parsing version segment: strconv.{call}: parsing \"{digits}\": value out of range"))
         }
+    })?;
+    // Of the texts that match the pattern, v3 only rejects numbers with a leading zero.
+    if generation == SemverGeneration::V3 && version.pre.split('.').any(has_leading_zero) {
+        return refuse("version segment starts with 0");
     }
+    Ok(version)
 }
 
-/// Compares numbers by value and puts them below words. The pattern does not allow a text such as `+5`, so `parse`
-/// agrees with Go's.
-fn compare_parts(a: &str, b: &str) -> Ordering {
-    match (a.parse::<u64>(), b.parse::<u64>()) {
-        _ if a == b => Ordering::Equal,
-        (Ok(x), Ok(y)) if x > y => Ordering::Greater,
-        (Ok(_), Ok(_)) => Ordering::Less,
-        (Ok(_), Err(_)) => Ordering::Less,
-        (Err(_), Ok(_)) => Ordering::Greater,
-        (Err(_), Err(_)) => a.cmp(b),
-    }
+/// Implements Go's `IncMajor`.
+pub fn next_major(version: &SemVersion) -> SemVersion {
+    SemVersion { major: version.major.wrapping_add(1), ..SemVersion::default() }
+}
+
+/// Implements Go's `IncMinor`.
+pub fn next_minor(version: &SemVersion) -> SemVersion {
+    SemVersion { major: version.major, minor: version.minor.wrapping_add(1), ..SemVersion::default() }
+}
+
+/// Implements Go's `IncPatch`: the next patch of a prerelease is its release.
+pub fn next_patch(version: &SemVersion) -> SemVersion {
+    let (major, minor, step) = (version.major, version.minor, u64::from(version.pre.is_empty()));
+    SemVersion { major, minor, patch: version.patch.wrapping_add(step), ..SemVersion::default() }
 }
 
 #[cfg(test)]

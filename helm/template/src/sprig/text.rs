@@ -105,5 +105,5 @@ pub fn slice(text: &[u8], start: Option<i64>, end: Option<i64>) -> Result<&[u8],
 
 /// Quotes like Go's `strconv.Quote`, for error texts.
 pub fn quoted(text: &str) -> String {
-    crate::format::quote::quote(text.as_bytes())
+    switchboard_object::quote::quote(text)
 }

@@ -10,6 +10,8 @@ pub use duration::GoDuration;
 pub use parse::parse_in;
 pub use zone::Zone;
 
+use switchboard_object::quote::quote_for_time;
+
 const DAY_SECONDS: i64 = 86_400;
 /// Seconds from 1970 to Go's zero time in year 1.
 const ZERO_TIME: i64 = -62_135_596_800;
@@ -129,7 +131,7 @@ impl GoTime {
         let zone = match &self.zone {
             Zone::Utc => "time.UTC".to_string(),
             Zone::Local(_) => "time.Local".to_string(),
-            other => format!("time.Location({})", quote(other.name().as_bytes())),
+            other => format!("time.Location({})", quote_for_time(other.name().as_bytes())),
         };
         let clock = format!("{}, {}, {}, {}", c.hour, c.minute, c.second, self.nanos);
         format!("time.Date({}, time.{month}, {}, {clock}, {zone})", c.year, c.day)
@@ -167,19 +169,6 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 
 pub(super) fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-/// Quotes like Go's `time`: every byte that is not printable ASCII becomes `\x..`.
-pub(super) fn quote(text: &[u8]) -> String {
-    let mut out = String::from("\"");
-    for &byte in text {
-        match byte {
-            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
-            b' '..0x80 => out.push(char::from(byte)),
-            _ => out.push_str(&format!("\\x{byte:02x}")),
-        }
-    }
-    out + "\""
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use switchboard_object::quote::quote_bytes;
+
 use super::text;
-use crate::format::quote::quote;
 
 /// Part of a URL, which decides which bytes are escaped as `%XX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Url {
     /// Implements Go's `url.Parse`, with the text of its error.
     pub fn parse(text: &[u8]) -> Result<Url, String> {
         let (before, fragment) = cut(text, b"#");
-        let failed = |of: &[u8], why: String| format!("parse {}: {why}", quote(of));
+        let failed = |of: &[u8], why: String| format!("parse {}: {why}", quote_bytes(of));
         let mut url = parse(before).map_err(|why| failed(before, why))?;
         if let Some(fragment) = fragment.filter(|fragment| !fragment.is_empty()) {
             url.fragment = unescape(fragment, UrlEncoding::Fragment).map_err(|why| failed(text, why))?;
@@ -224,7 +225,7 @@ fn parse_host(scheme: &[u8], host: &[u8]) -> Result<Vec<u8>, String> {
             let strict = matches!(scheme, b"http" | b"https");
             let at = text::index(host, b":").filter(|_| strict).unwrap_or(last);
             if !is_port(&host[at..]) {
-                return Err(format!("invalid port {} after host", quote(&host[at..])));
+                return Err(format!("invalid port {} after host", quote_bytes(&host[at..])));
             }
         }
         (None, None) => {}
@@ -236,7 +237,7 @@ fn parse_literal(host: &[u8]) -> Result<Vec<u8>, String> {
     let Some(close) = host.iter().rposition(|b| *b == b']') else { return Err("missing ']' in host".to_string()) };
     let (name, port) = (&host[1..close], &host[close + 1..]);
     if !is_port(port) {
-        return Err(format!("invalid port {} after host", quote(port)));
+        return Err(format!("invalid port {} after host", quote_bytes(port)));
     }
     let name = match text::index(name, b"%25") {
         Some(zone) => {
@@ -250,7 +251,7 @@ fn parse_literal(host: &[u8]) -> Result<Vec<u8>, String> {
         return Err("invalid IP-literal".to_string());
     }
     if address.parse::<Ipv6Addr>().is_err() || zone == Some(b"") {
-        return Err(format!("invalid host: ParseAddr({}): {}", quote(&name), address_problem(&address, zone)));
+        return Err(format!("invalid host: ParseAddr({}): {}", quote_bytes(&name), address_problem(&address, zone)));
     }
     Ok([b"[", name.as_slice(), b"]", port].concat())
 }
@@ -277,7 +278,7 @@ fn unescape(text: &[u8], place: UrlEncoding) -> Result<Vec<u8>, String> {
         let byte = text[at];
         if byte != b'%' {
             if matches!(place, UrlEncoding::Host | UrlEncoding::Zone) && byte < 0x80 && must_escape(byte, place) {
-                return Err(format!("invalid character {} in host name", quote(&[byte])));
+                return Err(format!("invalid character {} in host name", quote_bytes(&[byte])));
             }
             out.push(byte);
             at += 1;
@@ -291,7 +292,7 @@ fn unescape(text: &[u8], place: UrlEncoding) -> Result<Vec<u8>, String> {
             UrlEncoding::Zone => *value == b'%' || *value == b' ' || !must_escape(*value, UrlEncoding::Host),
             _ => true,
         };
-        out.push(value.filter(allowed).ok_or_else(|| format!("invalid URL escape {}", quote(escape)))?);
+        out.push(value.filter(allowed).ok_or_else(|| format!("invalid URL escape {}", quote_bytes(escape)))?);
         at += 3;
     }
     Ok(out)

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 use switchboard_template::sprig::SprigVersion;
-use switchboard_template::{ExecutionOptions, JsonNumbers, TemplateSet, Value, format};
+use switchboard_template::{ExecutionOptions, JsonNumbers, TemplateSet, Value};
 
 use super::{CASES, functions, system_inputs};
 
@@ -53,7 +53,7 @@ pub fn output_or_error(answer: &Json) -> (&'static str, String) {
         None => answer["out"].as_str().unwrap().as_bytes().to_vec(),
     };
     match answer["err"].as_str().unwrap() {
-        "" => ("out", format::quote::quote(&out)),
+        "" => ("out", switchboard_object::quote::quote_bytes(&out)),
         error => ("err", error.to_string()),
     }
 }

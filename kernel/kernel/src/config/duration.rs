@@ -2,63 +2,20 @@
 
 use std::time::Duration;
 
+use switchboard_object::duration::{self, DurationError};
+
 use super::report::ConfigProblem;
 
-const NANOS_PER_SECOND: u128 = 1_000_000_000;
-const UNITS: [(&str, u128); 8] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("µs", 1_000),
-    ("μs", 1_000),
-    ("ms", 1_000_000),
-    ("s", NANOS_PER_SECOND),
-    ("m", 60 * NANOS_PER_SECOND),
-    ("h", 3600 * NANOS_PER_SECOND),
-];
-// Maximum number of significant digits after the point; the smallest fraction of an hour that counts has twelve.
-const MAX_FRACTION_DIGITS: usize = 15;
-
-/// Parses a duration.
+/// Parses a duration. One that exceeds Go's is the largest duration, which is above every bound of the file.
 pub(super) fn parse(text: &str) -> Result<Duration, ConfigProblem> {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if unsigned == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let mut nanos: u128 = 0;
-    let mut rest = unsigned;
-    while !rest.is_empty() || unsigned.is_empty() {
-        let (part, behind) = part(rest).ok_or_else(|| invalid_duration(text))?;
-        nanos = nanos.saturating_add(part);
-        rest = behind;
-    }
-    if text.starts_with('-') && nanos > 0 {
-        return Err(ConfigProblem::new(format!(
-            "must not be negative: {}",
-            super::section::display_value(&text.into())
-        )));
-    }
-    let seconds = u64::try_from(nanos / NANOS_PER_SECOND).unwrap_or(u64::MAX);
-    Ok(Duration::new(seconds, (nanos % NANOS_PER_SECOND) as u32))
-}
-
-// Parses a number with its unit, and returns nanoseconds and the rest of the text.
-fn part(text: &str) -> Option<(u128, &str)> {
-    let (whole, rest) = digits(text);
-    let (fraction, rest) = rest.strip_prefix('.').map_or(("", rest), digits);
-    if whole.is_empty() && fraction.is_empty() {
-        return None;
-    }
-    let end = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
-    let (unit, rest) = rest.split_at(end);
-    let (_, size) = UNITS.iter().find(|(name, _)| *name == unit)?;
-    let number = |digits: &str| if digits.is_empty() { 0 } else { digits.parse::<u128>().unwrap_or(u128::MAX) };
-    let fraction = &fraction[..fraction.len().min(MAX_FRACTION_DIGITS)];
-    let behind_point = number(fraction) * size / 10u128.pow(fraction.len() as u32);
-    Some((number(whole).saturating_mul(*size).saturating_add(behind_point), rest))
-}
-
-fn digits(text: &str) -> (&str, &str) {
-    text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
+    let read = match duration::parse(text) {
+        Ok(nanos) => u64::try_from(nanos).ok().map(Duration::from_nanos),
+        Err(DurationError::TooLong(_)) => Some(Duration::MAX).filter(|_| !text.starts_with('-')),
+        Err(_) => return Err(invalid_duration(text)),
+    };
+    read.ok_or_else(|| {
+        ConfigProblem::new(format!("must not be negative: {}", super::section::display_value(&text.into())))
+    })
 }
 
 fn invalid_duration(text: &str) -> ConfigProblem {
@@ -67,7 +24,7 @@ fn invalid_duration(text: &str) -> ConfigProblem {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()).and_then(|days| days.checked_mul(24));
     match days {
         Some(hours) => problem.hint(format!("write days in hours: `{hours}h`")),
-        None if text.parse::<u64>().is_ok() => problem.hint(format!("add a unit, such as `{text}s` or `{text}ms`")),
+        None if text.parse::<u64>().is_ok() => problem.hint(format!("write `{text}s`")),
         None => problem.hint("write it as `200ms`, `1.5s`, `10m` or `168h`"),
     }
 }

@@ -5,8 +5,7 @@ use switchboard_object::status::Status;
 
 use super::list::invalid_options;
 use super::query::UrlQuery;
-
-const MAX_FIELD_MANAGER_BYTES: usize = 128;
+use crate::metadata::MAX_FIELD_MANAGER_BYTES;
 
 /// Handling of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use super::parse::{ParsedRule, issue};
 use super::signatures::{self, FunctionSignature};
 use super::types::{self, CelType};
 use super::unify::Unifier;
-use crate::schema::{formats, pattern};
+use crate::duration;
+use crate::schema::pattern;
 
 /// Result of type checking.
 pub(super) struct CheckedRule {
@@ -290,7 +291,7 @@ impl RuleChecker<'_> {
         let Some(argument) = call.args.last() else { return };
         let Expr::Literal(LiteralValue::String(text)) = &argument.expr else { return };
         let good = match name {
-            "duration" => formats::go_duration(text.inner()).is_some(),
+            "duration" => duration::parse(text.inner()).is_ok(),
             "timestamp" => super::value::timestamp(text.inner()).is_some(),
             "matches" => pattern::compiled(text.inner()).is_ok(),
             "find" | "findAll" => {

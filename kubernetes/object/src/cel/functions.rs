@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::libraries;
 use super::value::{CelKey, CelValue, EvalError, EvalResult, timestamp};
-use crate::schema::formats;
+use crate::duration;
 
 /// Whether a function is called through a namespace: `sets.contains(a, b)`.
 pub(super) fn is_namespaced(space: &str, name: &str) -> bool {
@@ -149,7 +149,7 @@ fn converted<'a>(target: &str, value: &CelValue<'a>) -> EvalResult<'a> {
         ("timestamp", CelValue::Text(text)) => timestamp(text).map(CelValue::Timestamp).ok_or_else(failed),
         ("timestamp", CelValue::Int(seconds)) => Ok(CelValue::Timestamp(i128::from(*seconds) * 1_000_000_000)),
         ("duration", CelValue::Duration(_)) => Ok(value.clone()),
-        ("duration", CelValue::Text(text)) => formats::go_duration(text).map(CelValue::Duration).ok_or_else(failed),
+        ("duration", CelValue::Text(text)) => duration::parse(text).map(CelValue::Duration).map_err(|_| failed()),
         ("duration", CelValue::Int(n)) => Ok(CelValue::Duration(*n)),
         _ => Err(failed()),
     }

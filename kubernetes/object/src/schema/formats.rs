@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::pattern;
+use crate::duration;
 
 /// Returns the format's canonical name, or `None` if the format is not checked for these types.
 pub(super) fn supported<'a>(format: &'a str, types: &[&str]) -> Option<&'a str> {
@@ -253,54 +254,7 @@ fn is_date_time(text: &str) -> bool {
 
 /// Parses a duration to nanoseconds: Go's syntax, or numbers with names of units.
 pub(crate) fn parse_duration(text: &str) -> Option<i64> {
-    go_duration(text).or_else(|| named_duration(text))
-}
-
-/// Implements Go's `time.ParseDuration`.
-pub(crate) fn go_duration(text: &str) -> Option<i64> {
-    let (negative, mut rest) = match text.as_bytes().first()? {
-        b'-' => (true, &text[1..]),
-        b'+' => (false, &text[1..]),
-        _ => (false, text),
-    };
-    if rest == "0" {
-        return Some(0);
-    }
-    let mut total: i128 = 0;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let (digits, tail) = rest.split_at(number);
-        let unit_end = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(unit_end);
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
-            return None;
-        }
-        let scale = unit_nanoseconds(unit)?;
-        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-        total = total.checked_add(whole.checked_mul(scale)?)?;
-        let shown = &fraction[..fraction.len().min(18)];
-        if !shown.is_empty() {
-            total += shown.parse::<i128>().ok()? * scale / 10i128.pow(shown.len() as u32);
-        }
-        rest = tail;
-    }
-    i64::try_from(if negative { -total } else { total }).ok()
-}
-
-fn unit_nanoseconds(unit: &str) -> Option<i128> {
-    Some(match unit {
-        "ns" => 1,
-        "us" | "µs" | "μs" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "m" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        _ => return None,
-    })
+    duration::parse(text).ok().or_else(|| named_duration(text))
 }
 
 fn named_duration(text: &str) -> Option<i64> {

@@ -17,7 +17,7 @@ pub(super) fn next_attempt(retry: &Value, last: Timestamp, before: i64) -> Resul
     let backoff = &retry["backoff"];
     let read = |field: &str, otherwise| match text(backoff, field) {
         "" => Ok(otherwise),
-        written => duration(written).ok_or_else(|| format!("time: invalid duration {written:?}")),
+        written => duration(written),
     };
     let (first, most) = (read("/duration", FIRST)?, read("/maxDuration", MAX)?);
     let factor = backoff["factor"].as_f64().unwrap_or(FACTOR);
@@ -27,28 +27,13 @@ pub(super) fn next_attempt(retry: &Value, last: Timestamp, before: i64) -> Resul
     last.checked_add(Duration::from_secs_f64(wait)).map_err(|error| error.to_string())
 }
 
-/// Parses a duration such as `5s`, `1m30s` or `2h`. A number without unit is seconds.
-fn duration(text: &str) -> Option<Duration> {
+/// Parses a duration such as `5s`, `1m30s` or `2h`. A number without unit is seconds, as in Argo CD.
+fn duration(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u32>() {
-        return Some(Duration::from_secs(seconds.into()));
+        return Ok(Duration::from_secs(seconds.into()));
     }
-    let (mut all, mut rest) = (Duration::ZERO, text);
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let number: f64 = rest[..digits].parse().ok()?;
-        rest = &rest[digits..];
-        let end = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-        let unit = match &rest[..end] {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        all += Duration::try_from_secs_f64(number * unit).ok()?;
-        rest = &rest[end..];
-    }
-    Some(all)
+    let nanos = switchboard_object::duration::parse(text).map_err(|error| error.to_string())?;
+    u64::try_from(nanos).map(Duration::from_nanos).map_err(|_| format!("time: invalid duration {text:?}"))
 }
 
 /// Formats a time as Go's `time.Kitchen`, for example `3:04PM`, as Argo CD does.
@@ -75,7 +60,17 @@ mod tests {
         let own = json!({"backoff": {"duration": "1m30s", "factor": 3, "maxDuration": "1h"}});
         assert_eq!([0, 1, 9].map(|before| wait(&own, before)), [90, 270, 3600]);
         assert!(next_attempt(&json!({"backoff": {"duration": "soon"}}), start, 0).is_err());
-        assert_eq!(duration("90"), Some(Duration::from_secs(90)));
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+    }
+
+    #[test]
+    fn short_units_are_known() {
+        for (text, nanos) in [("1s500us", 1_000_500_000), ("20ns", 20), ("1.5ms", 1_500_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_nanos(nanos)), "{text}");
+        }
+        for text in ["-5s", "5x", "1s5"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -30,10 +30,10 @@ const MAX_JOIN_WAIT: Duration = Duration::from_millis(20);
 /// Maximum number of queued queries of a session. Each reader has at most one.
 const MAX_WAITING_QUERIES: usize = 256;
 
-/// Maximum number of queries that a session caches, and of rows of a cached result. Pages of a long list are read only
-/// once.
+/// Maximum number of queries that a session caches.
 const MAX_CACHED_QUERIES: usize = 4096;
-const MAX_CACHED_ROWS: usize = 16;
+/// Maximum number of rows of a result that a session or a view caches. Pages of a long list are read only once.
+pub(super) const MAX_CACHED_ROWS: usize = 16;
 
 /// Rows as stored.
 pub(super) type SharedRows = Arc<Vec<Vec<SqlValue>>>;

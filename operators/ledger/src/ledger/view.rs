@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::query::RowQuery;
-use super::shared_reads::{PendingQuery, QuerySender, SharedRows, worker_lost};
+use super::shared_reads::{MAX_CACHED_ROWS, PendingQuery, QuerySender, SharedRows, worker_lost};
 use super::{Filter, LedgerError};
 use crate::key::RowKey;
 use crate::row::{Row, Table};
@@ -24,10 +24,8 @@ pub struct LedgerView {
 /// Receiver of a query's rows.
 type PendingRows = oneshot::Receiver<Result<SharedRows, LedgerError>>;
 
-/// Maximum number of queries that a view caches, and of rows of a cached result. Pages of a long list are read only
-/// once.
+/// Maximum number of queries that a view caches.
 const MAX_CACHED_QUERIES: usize = 64;
-const MAX_CACHED_ROWS: usize = 16;
 
 impl LedgerView {
     pub(super) fn new(join: QuerySender, sealer: Arc<Sealer>) -> LedgerView {

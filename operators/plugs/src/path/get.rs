@@ -3,7 +3,7 @@
 use super::component::{self, ElementComponent, PathRest};
 use super::modifier;
 use super::node::JsonNode;
-use super::{MAX_STEPS, glob, query};
+use super::{MAX_STEPS, plain_glob, query};
 
 /// One evaluation with a step limit.
 pub(super) struct PathSearch {
@@ -119,7 +119,7 @@ impl PathSearch {
             if !self.step() {
                 return false;
             }
-            let named = if field.wild { glob::matches(name, &field.name) } else { *name == field.name };
+            let named = if field.wild { plain_glob(&field.name, name) } else { *name == field.name };
             if named && self.enter(context, node, field.rest) {
                 return true;
             }

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::component::ElementQuery;
-use super::glob;
 use super::node::JsonNode;
+use super::plain_glob;
 
 /// Whether an element matches. `found` is the value at the query's path in the element.
 pub(super) fn matches(query: &ElementQuery, found: Option<&JsonNode>) -> bool {
@@ -40,8 +40,8 @@ fn compares(query: &ElementQuery, found: &JsonNode, wanted: &str) -> bool {
     let op = query.op.as_str();
     match found {
         _ if op.is_empty() => true,
-        JsonNode::String(text) if op == "%" => glob::matches(text, wanted),
-        JsonNode::String(text) if op == "!%" => !glob::matches(text, wanted),
+        JsonNode::String(text) if op == "%" => plain_glob(wanted, text),
+        JsonNode::String(text) if op == "!%" => !plain_glob(wanted, text),
         JsonNode::String(text) => holds(op, Some(text.as_bytes().cmp(wanted.as_bytes()))),
         JsonNode::Number(_) => holds(op, found.number().partial_cmp(&wanted.parse().unwrap_or(0.0))),
         JsonNode::Bool(true) => match op {

@@ -74,29 +74,7 @@ pub fn boolean(text: &str) -> Result<bool, String> {
 
 /// Validates a duration like `time.ParseDuration`.
 pub fn duration(text: &str) -> Result<String, String> {
-    let invalid = || format!("time: invalid duration {text:?}");
-    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if rest == "0" {
-        return Ok(text.to_string());
-    }
-    if rest.is_empty() {
-        return Err(invalid());
-    }
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let (number, behind) = rest.split_at(digits);
-        if !number.contains(|c: char| c.is_ascii_digit()) || number.matches('.').count() > 1 {
-            return Err(invalid());
-        }
-        let end = behind.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(behind.len());
-        let (unit, next) = behind.split_at(end);
-        match unit {
-            "" => return Err(format!("time: missing unit in duration {text:?}")),
-            "ns" | "us" | "µs" | "μs" | "ms" | "s" | "m" | "h" => rest = next,
-            other => return Err(format!("time: unknown unit {other:?} in duration {text:?}")),
-        }
-    }
-    Ok(text.to_string())
+    switchboard_object::duration::parse(text).map(|_| text.to_string()).map_err(|error| error.to_string())
 }
 
 /// Parses the wait strategy, which has no effect here.

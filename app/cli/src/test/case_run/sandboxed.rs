@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use switchboard_gather::cases::{INPUT_DIRECTORY, OperatorCase};
-use switchboard_sandbox::{INPUT, OUTPUT, RunEnd, Sandbox, SandboxError, SandboxJob, SandboxLimits};
+use switchboard_sandbox::{INPUT, OUTPUT, RunEnd, Sandbox, SandboxError, SandboxJob};
 
 use super::{CaseRunOptions, ProcessEnvironment, contract_arguments, program_of};
 use crate::test::program::{ProgramExit, ProgramRun};
@@ -27,7 +27,9 @@ pub fn run(case: &OperatorCase, output: &Path, how: CaseRunOptions) -> io::Resul
         let ended = ProgramExit::NotStarted(io::Error::from(io::ErrorKind::NotFound));
         return Ok((ProgramRun { ended, took: begin.elapsed() }, None));
     };
-    let mut job = SandboxJob::new(program).args(first).args(contract_arguments(case, INPUT, OUTPUT, how));
+    let mut job = SandboxJob::new(program, switchboard_hosted::default_limits(how.timeout))
+        .args(first)
+        .args(contract_arguments(case, INPUT, OUTPUT, how));
     job.input = Some(input);
     job.env = case.description.env.clone();
     if how.environment == ProcessEnvironment::Inherited {
@@ -37,7 +39,6 @@ pub fn run(case: &OperatorCase, output: &Path, how: CaseRunOptions) -> io::Resul
             .filter(|(name, _)| !own(name))
             .collect();
     }
-    job.limits = SandboxLimits { wall: how.timeout, ..SandboxLimits::default() };
     let ran = Sandbox::new(&work.path().join("sandbox")).and_then(|sandbox| sandbox.run(&job));
     let ran = match ran {
         Ok(ran) => ran,

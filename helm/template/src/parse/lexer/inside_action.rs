@@ -1,7 +1,8 @@
 //! Tokens inside an action.
 
+use switchboard_object::quote;
+
 use super::{LexStep, Lexer, has_right_trim_marker, is_space};
-use crate::format::quote;
 use crate::parse::lexer::TRIM_MARKER_BYTES;
 use crate::parse::token::TokenKind;
 use crate::rune;
@@ -159,7 +160,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn bad_number(&mut self) -> LexStep<'t> {
-        let text = quote::quote(&self.input[self.start..self.position]);
+        let text = quote::quote_bytes(&self.input[self.start..self.position]);
         self.error(format!("bad number syntax: {text}"))
     }
 

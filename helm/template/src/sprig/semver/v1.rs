@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::v3::{CV, S, rewrite_ranges};
-use super::{SemVersion, SemverError, SemverGeneration, refuse};
+use super::{SemVersion, SemverError, SemverGeneration, parse_version, refuse};
 
 struct ConstraintPatternsV1 {
     one: Regex,
@@ -75,7 +75,7 @@ fn constraint(text: &str) -> Result<ConstraintV1, SemverError> {
         dirty = false;
         part(2).to_string()
     };
-    let Ok(version) = SemVersion::parse(&version, SemverGeneration::V1) else {
+    let Ok(version) = parse_version(&version, SemverGeneration::V1) else {
         return refuse("constraint Parser Error");
     };
     Ok(ConstraintV1 { version, operator: part(1).to_string(), dirty, minor_dirty, patch_dirty })

@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use switchboard_object::semver::compare_prereleases;
 
-use super::{SemVersion, SemverError, SemverGeneration, compare_prereleases, refuse};
+use super::{SemVersion, SemverError, SemverGeneration, parse_version, refuse};
 
 /// Maximum length of a constraint.
 const MAX_CONSTRAINT_BYTES: usize = 512;
@@ -120,7 +121,7 @@ fn constraint(text: &str) -> Result<ConstraintV3, SemverError> {
         dirty = false;
         part(2).to_string()
     };
-    let Ok(version) = SemVersion::parse(&version, SemverGeneration::V3) else {
+    let Ok(version) = parse_version(&version, SemverGeneration::V3) else {
         return refuse("constraint parser error");
     };
     Ok(ConstraintV3 { version, operator: part(1).to_string(), dirty, minor_dirty, patch_dirty })

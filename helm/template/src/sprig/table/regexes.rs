@@ -125,7 +125,7 @@ fn pair(
 /// Quotes an expression, with backquotes if possible.
 fn quoted(pattern: &[u8]) -> String {
     match std::str::from_utf8(pattern) {
-        Ok(text) if crate::format::quote::can_backquote(pattern) => format!("`{text}`"),
-        _ => crate::format::quote::quote(pattern),
+        Ok(text) if switchboard_object::quote::can_backquote(pattern) => format!("`{text}`"),
+        _ => switchboard_object::quote::quote_bytes(pattern),
     }
 }

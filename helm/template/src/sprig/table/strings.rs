@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use switchboard_object::quote;
+
 use super::{FunctionResult, FunctionTable, bytes, int, sig};
 use crate::error::Error;
 use crate::exec::Execution;
-use crate::format::quote;
 use crate::sprig::{SprigVersion, crypto, encoding, letter_case, runes, text as strings};
 use crate::value::{ReflectKind, ReflectType, Str, Value};
 
@@ -235,7 +236,7 @@ fn add_quotes(table: &mut FunctionTable) {
     table.add(&["quote"], sig!(... ANY => STRING), |execution, args| {
         let mut quoted = Vec::with_capacity(args.len());
         for arg in without_nils(args) {
-            quoted.push(quote::quote(&string_of(execution, arg)?));
+            quoted.push(quote::quote_bytes(&string_of(execution, arg)?));
         }
         Ok(quoted.join(" ").into())
     });

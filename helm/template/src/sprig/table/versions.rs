@@ -8,7 +8,9 @@ use std::rc::Rc;
 use super::{FunctionTable, sig, text};
 use crate::error::Error;
 use crate::function::Signature;
-use crate::sprig::semver::{ConstraintsV1, ConstraintsV3, SemVersion, SemverGeneration};
+use crate::sprig::semver::{
+    ConstraintsV1, ConstraintsV3, SemVersion, SemverGeneration, next_major, next_minor, next_patch, parse_version,
+};
 use crate::sprig::{SemverError, SprigVersion};
 use crate::value::{HostObject, Method, MethodBody, NamedType, ReflectType, Str, TypeShape, Value};
 
@@ -27,15 +29,22 @@ static V1_POINTER: TypeShape = TypeShape::Pointer(ReflectType(&V1_STRUCT));
 const V3: ReflectType = ReflectType(&V3_POINTER);
 const V1: ReflectType = ReflectType(&V1_POINTER);
 
-/// A version as a value, with the major version of its Go package and whether it is a pointer.
+/// A version as a value, with the text it was parsed from, the major version of its Go package and whether it is a
+/// pointer.
 #[derive(Debug, Clone)]
 struct VersionValue {
     version: SemVersion,
+    original: String,
     generation: SemverGeneration,
     pointer: bool,
 }
 
 impl VersionValue {
+    fn parse(text: &str, generation: SemverGeneration) -> Result<Value, SemverError> {
+        let (version, original) = (parse_version(text, generation)?, text.to_string());
+        Ok(Value::from_object(VersionValue { version, original, generation, pointer: true }))
+    }
+
     fn number(&self, number: u64) -> Value {
         match self.generation {
             SemverGeneration::V1 => Value::Int64(number as i64),
@@ -50,7 +59,8 @@ impl VersionValue {
 
     /// Creates a result of `IncMajor` or a similar method, which is not a pointer.
     fn plain(&self, version: SemVersion) -> Value {
-        Value::from_object(VersionValue { version, generation: self.generation, pointer: false })
+        let original = format!("{}{version}", if self.original.starts_with('v') { "v" } else { "" });
+        Value::from_object(VersionValue { version, original, generation: self.generation, pointer: false })
     }
 }
 
@@ -76,7 +86,7 @@ impl HostObject for VersionValue {
             ("patch", self.number(version.patch)),
             ("pre", version.pre.clone().into()),
             ("metadata", version.metadata.clone().into()),
-            ("original", version.original.clone().into()),
+            ("original", self.original.clone().into()),
         ]
     }
 
@@ -90,11 +100,12 @@ impl HostObject for VersionValue {
 
     /// The fields are not exported, so a copy does not get them.
     fn deep_copy(&self) -> Option<Value> {
-        Some(Value::from_object(VersionValue { version: SemVersion::default(), ..*self }))
+        Some(Value::from_object(VersionValue { version: SemVersion::default(), original: String::new(), ..*self }))
     }
 
     fn equals(&self, other: &dyn HostObject) -> bool {
-        other.as_any().downcast_ref::<VersionValue>().is_some_and(|other| other.version == self.version)
+        let same = |other: &VersionValue| other.version == self.version && other.original == self.original;
+        other.as_any().downcast_ref::<VersionValue>().is_some_and(same)
     }
 }
 
@@ -125,7 +136,6 @@ fn with_text(receiver: &Value, args: &[Value], what: &str, set: fn(&mut SemVersi
     }
     let mut version = own.version.clone();
     set(&mut version, text.into_owned());
-    version.original = format!("{}{version}", if version.original.starts_with('v') { "v" } else { "" });
     Ok(own.plain(version))
 }
 
@@ -143,16 +153,16 @@ macro_rules! methods {
             $reads(method("Patch", &[], $number, |_, receiver, _| Ok(receiver_version(receiver)?.number(receiver_version(receiver)?.version.patch)))),
             $reads(method("Prerelease", &[], ReflectType::STRING, |_, receiver, _| Ok(receiver_version(receiver)?.version.pre.clone().into()))),
             $reads(method("Metadata", &[], ReflectType::STRING, |_, receiver, _| Ok(receiver_version(receiver)?.version.metadata.clone().into()))),
-            method("Original", &[], ReflectType::STRING, |_, receiver, _| Ok(receiver_version(receiver)?.version.original.clone().into())).of_pointer(),
+            method("Original", &[], ReflectType::STRING, |_, receiver, _| Ok(receiver_version(receiver)?.original.clone().into())).of_pointer(),
             $reads(method("String", &[], ReflectType::STRING, |_, receiver, _| Ok(receiver_version(receiver)?.version.to_string().into()))),
             method("IncMajor", &[], $plain, |_, receiver, _| {
-                Ok(receiver_version(receiver)?.plain(receiver_version(receiver)?.version.next_major()))
+                Ok(receiver_version(receiver)?.plain(next_major(&receiver_version(receiver)?.version)))
             }),
             method("IncMinor", &[], $plain, |_, receiver, _| {
-                Ok(receiver_version(receiver)?.plain(receiver_version(receiver)?.version.next_minor()))
+                Ok(receiver_version(receiver)?.plain(next_minor(&receiver_version(receiver)?.version)))
             }),
             method("IncPatch", &[], $plain, |_, receiver, _| {
-                Ok(receiver_version(receiver)?.plain(receiver_version(receiver)?.version.next_patch()))
+                Ok(receiver_version(receiver)?.plain(next_patch(&receiver_version(receiver)?.version)))
             }),
             method("Compare", &[$pointer], ReflectType::INT, |_, receiver, args| {
                 Ok(Value::Int(receiver_version(receiver)?.version.compare(argument_version(args)?) as i64))
@@ -229,23 +239,21 @@ pub(super) fn add(table: &mut FunctionTable) {
     match table.sprig {
         SprigVersion::V2 => {
             table.add(&["semver"], sig!(STRING => V1), move |_, args| {
-                let version = SemVersion::parse(&text(args, 0), SemverGeneration::V1).map_err(failed)?;
-                Ok(Value::from_object(VersionValue { version, generation: SemverGeneration::V1, pointer: true }))
+                VersionValue::parse(&text(args, 0), SemverGeneration::V1).map_err(failed)
             });
             table.add(&["semverCompare"], sig!(STRING, STRING => BOOL), move |_, args| {
                 let constraint = ConstraintsV1::parse(&text(args, 0)).map_err(failed)?;
-                let version = SemVersion::parse(&text(args, 1), SemverGeneration::V1).map_err(failed)?;
+                let version = parse_version(&text(args, 1), SemverGeneration::V1).map_err(failed)?;
                 Ok(Value::Bool(constraint.check(&version)))
             });
         }
         SprigVersion::V3 => {
             table.add(&["semver"], sig!(STRING => V3), move |_, args| {
-                let version = SemVersion::parse(&text(args, 0), SemverGeneration::V3).map_err(failed)?;
-                Ok(Value::from_object(VersionValue { version, generation: SemverGeneration::V3, pointer: true }))
+                VersionValue::parse(&text(args, 0), SemverGeneration::V3).map_err(failed)
             });
             table.add(&["semverCompare"], sig!(STRING, STRING => BOOL), move |_, args| {
                 let constraint = constraints(&text(args, 0)).map_err(failed)?;
-                let version = SemVersion::parse(&text(args, 1), SemverGeneration::V3).map_err(failed)?;
+                let version = parse_version(&text(args, 1), SemverGeneration::V3).map_err(failed)?;
                 Ok(Value::Bool(constraint.check(&version)))
             });
         }

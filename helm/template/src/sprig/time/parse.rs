@@ -1,9 +1,10 @@
 //! Parsing of times.
 
+use switchboard_object::quote::quote_for_time;
 use thiserror::Error;
 
 use super::layout::{FractionLayout, LayoutElement, OffsetLayout, next};
-use super::{GoTime, LONG_DAYS, LONG_MONTHS, Zone, days_from_civil, is_leap, quote};
+use super::{GoTime, LONG_DAYS, LONG_MONTHS, Zone, days_from_civil, is_leap};
 
 /// Go's error for a text that does not fit its layout.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -40,16 +41,20 @@ pub fn parse_in(layout: &[u8], value: &[u8], local: &Zone) -> Result<GoTime, Par
     let mut fields = TimeFields::default();
     let (mut rest, mut left) = (layout, value);
     let misfit = |element: &[u8], at: &[u8]| {
-        let (value, layout) = (quote(value), quote(layout));
-        ParseTimeError(format!("parsing time {value} as {layout}: cannot parse {} as {}", quote(at), quote(element)))
+        let (value, layout) = (quote_for_time(value), quote_for_time(layout));
+        ParseTimeError(format!(
+            "parsing time {value} as {layout}: cannot parse {} as {}",
+            quote_for_time(at),
+            quote_for_time(element)
+        ))
     };
-    let remark = |message: &str| ParseTimeError(format!("parsing time {}: {message}", quote(value)));
+    let remark = |message: &str| ParseTimeError(format!("parsing time {}: {message}", quote_for_time(value)));
     loop {
         let (prefix, element, tail) = next(rest);
         left = skip(left, prefix).map_err(|at| misfit(prefix, at))?;
         let Some(element) = element else {
             if !left.is_empty() {
-                return Err(remark(&format!("extra text: {}", quote(left))));
+                return Err(remark(&format!("extra text: {}", quote_for_time(left))));
             }
             break;
         };
