@@ -181,6 +181,8 @@ fn explain_knows_built_in_and_custom_kinds() {
     let pods = k.ok(&["explain", "pods.spec.containers"]);
     contains(&pods, "KIND:       Pod");
     contains(&pods, "image\t<string>");
+    contains(&pods, "Container image name.");
+    contains(&k.ok(&["explain", "configmap"]), "ConfigMap holds configuration data for pods to consume.");
     contains(&k.ok(&["explain", "deployment", "--recursive"]), "matchLabels\t<map[string]string>");
     k.ok_with(&["apply", "-f", "-"], &WIDGETS.replace("widget", "gadget").replace("Widget", "Gadget"));
     k.ok(&["wait", "crd/gadgets.kubectl.example.com", "--for=condition=Established", "--timeout=30s"]);

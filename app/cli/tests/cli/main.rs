@@ -21,6 +21,7 @@ mod integrations;
 mod kernel;
 mod logical;
 mod moves;
+mod newcomer;
 mod plugs;
 mod process;
 #[allow(dead_code, reason = "the suite it belongs to uses all of it")]
