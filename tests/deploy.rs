@@ -344,7 +344,10 @@ fn the_charts_gitops_service_is_given_its_keys_and_the_secret_of_events() {
     assert!(doctor(&variables, "gitops credentials").starts_with("ok "));
     let keyless: Vec<(String, &str)> =
         variables.into_iter().filter(|(name, _)| name == "SWITCHBOARD_GITOPS_DATABASE").collect();
-    assert!(doctor(&keyless, "gitops credentials").contains("no encryption of credentials is configured"), "without, it is stuck");
+    assert!(
+        doctor(&keyless, "gitops credentials").contains("no encryption of credentials is configured"),
+        "without, it is stuck"
+    );
 }
 
 /// The plugin is the same binary under another name.

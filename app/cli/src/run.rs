@@ -1,6 +1,7 @@
 //! `switchboard run`: runs operators until a signal arrives.
 
 mod only;
+pub mod reload;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,12 +31,10 @@ use crate::log::LogArgs;
 use crate::operators;
 use crate::stderr::print_stderr;
 use only::OnlyArgs;
+use reload::WatchedConfig;
 
 /// Configuration file that `run` reads by default.
 const DEFAULT_CONFIG: &str = "switchboard.yaml";
-
-/// Poll interval of the configuration file; SIGHUP triggers a check at once.
-const RELOAD_EVERY: Duration = Duration::from_secs(2);
 
 /// Run the operators of a configuration
 #[derive(Args)]
@@ -115,7 +114,9 @@ impl RunCommand {
         hangup: Option<Signal>,
     ) {
         match (watched, hangup) {
-            (Some(watched), Some(hangup)) => reload(watched, |new| self.with_flags(new), config, running, hangup).await,
+            (Some(watched), Some(hangup)) => {
+                reload::reload(watched, |new| self.with_flags(new), config, running, hangup).await
+            }
             _ => std::future::pending().await,
         }
     }
@@ -321,91 +322,11 @@ async fn connect(cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config)
     Ok((kube::Client::try_from(config.clone())?, config))
 }
 
-/// Configuration file with its last read text.
-pub struct WatchedConfig<'a> {
-    file: &'a Path,
-    last_text: Option<String>,
-}
-
-impl<'a> WatchedConfig<'a> {
-    /// Starts from a text that was read before. Every later change of the file counts, however long the start takes.
-    pub fn new(file: &'a Path, text: String) -> Self {
-        Self { file, last_text: Some(text) }
-    }
-
-    /// Returns the configuration of the file if its text changed.
-    fn changed(&mut self) -> Option<Result<Config, CommandError>> {
-        let read = kernel::read_text(self.file);
-        let text = read.as_ref().ok().cloned();
-        if text == self.last_text {
-            return None;
-        }
-        self.last_text = text;
-        Some(read.and_then(|text| kernel::parse_config(self.file, &text)))
-    }
-}
-
-/// Applies changed limits while the process runs; `shape` adapts a new configuration. An invalid configuration changes
-/// nothing. Settings that need a restart are compared with the configuration of the start.
-pub async fn reload(
-    mut watched: WatchedConfig<'_>,
-    shape: impl Fn(Config) -> Result<Config, CommandError>,
-    started: Config,
-    running: &RunningKernel,
-    mut hangup: Signal,
-) {
-    loop {
-        tokio::select! {
-            _ = hangup.recv() => {}
-            () = tokio::time::sleep(RELOAD_EVERY) => {}
-        }
-        match watched.changed().map(|read| read.and_then(&shape)) {
-            None => {}
-            Some(Ok(new)) => {
-                apply_changes(&started, &new, running).await;
-            }
-            Some(Err(error)) => {
-                print_stderr(failure::message(&*error));
-                print_stderr("the previous configuration stays in effect");
-            }
-        }
-    }
-}
-
-async fn apply_changes(started: &Config, new: &Config, running: &RunningKernel) {
-    let changes = started.changes(new);
-    if let Ok(changed) = running.current_config.replace(new.clone(), &running.handle).await {
-        running.programs.set_limits(&changed);
-        let names: Vec<String> = changed.iter().map(|(name, _)| name.to_string()).collect();
-        let whose = if names.is_empty() { String::new() } else { format!(": limits of {}", names.join(", ")) };
-        print_stderr(format_args!("applied the changed configuration{whose}"));
-    }
-    for change in changes.needs_restart {
-        print_stderr(format_args!("warning: {change}"));
-        print_stderr("hint: restart to apply it");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    #[test]
-    fn change_during_the_start_is_detected() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("switchboard.yaml");
-        std::fs::write(&file, "operators:\n  greeter: {}\n").unwrap();
-        let (config, text) = kernel::read_with_text(&file).unwrap();
-        std::fs::write(&file, "operators: {}\n").unwrap();
-        let mut watched = WatchedConfig::new(&file, text);
-        let new = watched.changed().expect("the text differs from the read one").unwrap();
-        assert_eq!((config.operators.len(), new.operators.len()), (1, 0));
-        assert!(watched.changed().is_none(), "each change is reported once");
-        std::fs::remove_file(&file).unwrap();
-        assert!(watched.changed().is_some_and(|read| read.is_err()) && watched.changed().is_none());
-    }
 
     #[tokio::test]
     async fn second_signal_stops_at_once() {

@@ -22,7 +22,8 @@ use crate::hosted::ClusterClients;
 use crate::kernel::{self, StateDir};
 use crate::local_pods::{ImageCommands, LocalPods};
 use crate::log::LogArgs;
-use crate::run::{self, RunningKernel, WatchedConfig};
+use crate::run::reload::{self, WatchedConfig};
+use crate::run::{self, RunningKernel};
 use crate::startup_message;
 use crate::stderr::print_stderr;
 use crate::storage_location::StorageLocation;
@@ -208,7 +209,7 @@ async fn external_config(file: &Path, context: &str) -> Result<kube::Config, Com
 
 async fn reload(followed: Option<WatchedConfig<'_>>, config: Config, running: &RunningKernel, hangup: Signal) {
     match followed {
-        Some(followed) => run::reload(followed, Ok, config, running, hangup).await,
+        Some(followed) => reload::reload(followed, Ok, config, running, hangup).await,
         None => std::future::pending().await,
     }
 }

@@ -71,13 +71,8 @@ impl Sessions {
         {
             sessions.remove(&first);
         }
-        let session = Session {
-            token: token.to_string(),
-            name: caller.name,
-            csrf_token: csrf_token,
-            ends: now + SESSION_LIFE,
-            flash: None,
-        };
+        let session =
+            Session { token: token.to_string(), name: caller.name, csrf_token, ends: now + SESSION_LIFE, flash: None };
         sessions.insert(id.clone(), session);
         Ok(id)
     }

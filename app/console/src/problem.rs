@@ -104,7 +104,7 @@ impl ConsoleProblem {
     }
 
     /// Converts to an RFC 9457 response, in the format of the API.
-    pub fn into_response(&self) -> Response {
+    pub fn to_response(&self) -> Response {
         let body = Told::new(self.kind(), self.to_string()).hint(self.hint());
         if matches!(self, ConsoleProblem::TooMany(_)) { body.retry_after_s(RETRY_S) } else { body }.into_response()
     }

@@ -69,7 +69,7 @@ impl<'a> Execution<'a> {
             depth: 0,
             renders: 0,
             nesting: 0,
-            budget: budget,
+            budget,
             missing_key: None,
             spare_slots: Vec::new(),
             spare_values: Vec::new(),

@@ -152,10 +152,10 @@ impl ServerState {
         let (address, controllers, recorder) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         Self {
             store,
-            clock_and_rng: clock_and_rng,
+            clock_and_rng,
             logical: RwLock::default(),
             stop,
-            auth_keys: auth_keys,
+            auth_keys,
             address,
             dump_logs: frozen,
             recorder,

@@ -50,7 +50,7 @@ pub struct IntegrationsOperator {
 impl IntegrationsOperator {
     /// Creates the operator of a cluster.
     pub fn new(cluster: &str, store: Arc<DesiredStore>) -> Self {
-        Self { name: operator_name(cluster), cluster: Arc::from(cluster), is_cluster_fixed: false, store: store }
+        Self { name: operator_name(cluster), cluster: Arc::from(cluster), is_cluster_fixed: false, store }
     }
 
     /// Uses the cluster of that name, whatever the topology defines.

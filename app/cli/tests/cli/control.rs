@@ -33,7 +33,7 @@ async fn paused_operator_names_the_resume_command_and_resumes() {
     for command in ["pause", "resume", "reconcile"] {
         let missing = running.ask(&[command, "nobody"]);
         assert_eq!(missing.status.code(), Some(1));
-        let expected = "error: no operator nobody is hosted\nhint: `switchboard top` names the operators";
+        let expected = "error: unknown operator nobody\nhint: `switchboard top` lists the operators";
         assert!(stderr_text(&missing).starts_with(expected), "{}", stderr_text(&missing));
     }
 }
@@ -171,7 +171,12 @@ async fn process_without_its_cluster_is_alive_and_not_ready() {
         status.starts_with("HTTP/1.1 503 ").then_some(body)
     })
     .await;
-    assert!(away.starts_with("could not watch configmaps of cluster default: could not reach the API server: Connection refused"), "{away}");
+    assert!(
+        away.starts_with(
+            "could not watch configmaps of cluster default: could not reach the API server: Connection refused"
+        ),
+        "{away}"
+    );
     assert_eq!(get(&address, "/healthz"), ok, "a restart would not help");
     assert_eq!(ask(&state, &["top"]).status.code(), Some(0));
     child.kill().unwrap();

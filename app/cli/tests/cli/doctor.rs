@@ -11,7 +11,10 @@ async fn doctor_checks_the_gitops_service() {
     let running = UpProcess::up(NO_OPERATORS);
     let (code, report) = doctor(&running, "operators: {engine: {}}\ngitops: {}\n", &[]);
     assert_eq!(code, Some(0), "{report}");
-    assert!(line(&report, "database").contains("gitops.db does not exist yet; the backend migrates it at startup"), "{report}");
+    assert!(
+        line(&report, "database").contains("gitops.db does not exist yet; the backend migrates it at startup"),
+        "{report}"
+    );
     assert!(line(&report, "gitops credentials").starts_with("ok "), "{report}");
     for operator in ["gitops-", "engine"] {
         assert!(line(&report, &format!("operator {operator}")).contains("may read and write"), "{report}");

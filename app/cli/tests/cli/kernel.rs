@@ -143,8 +143,7 @@ async fn why_names_a_field_conflict_and_a_deleted_object() {
     // Otherwise the greeting would be recreated at once.
     assert_eq!(running.ask(&["pause", "greeter"]).status.code(), Some(0));
     maps.delete("ada-greeting", &DeleteParams::default()).await.unwrap();
-    let gone =
-        "configmaps/default/ada-greeting does not exist now; it was last written by greeter default/ada, SPAN ago (TIME)";
+    let gone = "configmaps/default/ada-greeting does not exist now; it was last written by greeter default/ada, SPAN ago (TIME)";
     assert_eq!(first(&running, &[]), gone);
 
     let UpProcess { serving, folder } = running;
@@ -276,10 +275,7 @@ async fn why_not_out_of_budget() {
     running.guest("bob").await;
     let printed = running.waits("greeter", "outOfBudget").await;
     assert!(printed.contains("out of budget: its operator may write again in SPAN (TIME)\n"), "{printed}");
-    assert!(
-        printed.contains("  hint     wait, or set a larger write budget in switchboard.yaml\n"),
-        "{printed}"
-    );
+    assert!(printed.contains("  hint     wait, or set a larger write budget in switchboard.yaml\n"), "{printed}");
 }
 
 #[tokio::test]

@@ -39,7 +39,10 @@ async fn rogue_fails_with_its_reason_and_stops_no_other_operator() {
         ("rogue-panics", "panicked: this operator panics on purpose"),
         ("rogue-hangs", "rogue-hangs do not come to an end"),
         ("rogue-floods", "exceeds its write budget by "),
-        ("rogue-loops", "keeps writing .data.count of configmaps/default/counter although nothing it reads from other writers changes"),
+        (
+            "rogue-loops",
+            "keeps writing .data.count of configmaps/default/counter although nothing it reads from other writers changes",
+        ),
         ("rogue-red", "both set .data.colour of configmaps/default/flag in turns"),
         ("rogue-blue", "both set .data.colour of configmaps/default/flag in turns"),
     ];

@@ -63,7 +63,7 @@ pub fn json<T: Serialize>(data: Result<T, ConsoleProblem>) -> Response {
 
 /// Returns an error as problem+json.
 pub fn problem(problem: &ConsoleProblem) -> Response {
-    problem.into_response()
+    problem.to_response()
 }
 
 /// Converts plain-text errors of the framework to the console's errors.

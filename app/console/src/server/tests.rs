@@ -322,7 +322,12 @@ async fn actions_need_a_token_with_permission() {
     assert!(page.contains("system:serviceaccount:default:pauser"), "it says who is signed in");
     // Another action needs another permission.
     console.submit("/actions/reconcile", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
-    assert!(console.with("/operators/greeter", &cookie).await.contains("is not allowed to reconcile operators.switchboard.dev"));
+    assert!(
+        console
+            .with("/operators/greeter", &cookie)
+            .await
+            .contains("is not allowed to reconcile operators.switchboard.dev")
+    );
     console.submit("/actions/resume", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
     assert!(!console.paused().await);
     // A request without a session is redirected to the sign-in page.
@@ -371,7 +376,10 @@ async fn programs_act_with_a_token_and_never_with_a_cookie() {
     assert_eq!(ask(None, &cookie).await.0, StatusCode::UNAUTHORIZED);
     let (status, text) = ask(Some("Bearer nonsense".to_string()), "").await;
     assert_eq!(status, StatusCode::UNAUTHORIZED, "an unknown user is not a user without permission");
-    assert!(text.contains("urn:switchboard:problem:unauthenticated") && text.contains("the cluster rejected the token"), "{text}");
+    assert!(
+        text.contains("urn:switchboard:problem:unauthenticated") && text.contains("the cluster rejected the token"),
+        "{text}"
+    );
     assert_eq!(ask(None, "").await.0, StatusCode::UNAUTHORIZED);
 }
 

@@ -57,7 +57,7 @@ pub(super) fn locate_error(error: &Error) -> Option<Box<TemplatePos>> {
         None => (details.problem.clone(), None),
     };
     let column = details.column.map(|column| column + 1);
-    Some(Box::new(TemplatePos { file: details.file.clone(), line: details.line, column, problem: problem, hint }))
+    Some(Box::new(TemplatePos { file: details.file.clone(), line: details.line, column, problem, hint }))
 }
 
 /// Returns problem and hint for a field of a value that is not set.

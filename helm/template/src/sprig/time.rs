@@ -1,6 +1,7 @@
 //! Go's `time`: times with a zone, durations, and layouts based on the reference time.
 
 mod duration;
+mod element;
 mod format;
 mod layout;
 mod parse;

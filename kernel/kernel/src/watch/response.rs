@@ -53,7 +53,8 @@ pub async fn get(client: &Client, path: &str, patience: Duration) -> Result<Body
     let request = request.map_err(|error| RequestError::Broken(format!("invalid path: {error}")))?;
     let silent = |_| RequestError::Broken(format!("no response from the API server within {patience:?}"));
     let answer = tokio::time::timeout(patience, client.send(request)).await.map_err(silent)?;
-    let answer = answer.map_err(|error| RequestError::Broken(format!("could not reach the API server: {}", root_cause(&error))))?;
+    let answer = answer
+        .map_err(|error| RequestError::Broken(format!("could not reach the API server: {}", root_cause(&error))))?;
     let status = answer.status();
     if status == StatusCode::OK {
         return Ok(answer.into_body());

@@ -1,6 +1,6 @@
 //! Sync run: one sync of a deployment to a revision.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_ledger::RowChange;
 use switchboard_ledger::ids::{
     ApiRelation, ApiResource, DesiredState, OperationId, OperationResource, OperationState, SyncOperationId,
@@ -57,7 +57,8 @@ pub struct SyncRunRows {
 /// # Guarantees
 /// - Runs of one deployment are executed one after another.       // test: guarantees_runs_are_executed_one_after_another
 /// - A run whose deployment is missing starts when it appears.    // test: guarantees_a_run_waits_for_its_deployment
-/// - The result of a run is kept forever.                         // test: guarantees_the_result_of_a_run_is_kept
+/// - The result of a run is kept as long as its deployment.       // test: guarantees_the_result_of_a_run_is_kept
+/// - A run is owned by its deployment, and deleted with it.       // test: guarantees_a_run_is_owned_by_its_deployment
 pub fn decide(input: &SyncRunInput<'_>, id: impl FnMut() -> String) -> ReconcileResult {
     let mut decision = ReconcileResult::default();
     let live = input.run.filter(|run| !run.metadata.is_deleted());
@@ -67,7 +68,34 @@ pub fn decide(input: &SyncRunInput<'_>, id: impl FnMut() -> String) -> Reconcile
         (Some(run), None) => begin(input, run, id, &mut decision),
         (Some(run), Some(known)) => update(input, run, known, id, &mut decision),
     }
+    if let (Some(run), Some(deployment)) = (live, input.deployment) {
+        add_owner(run, deployment, &mut decision);
+    }
     decision
+}
+
+/// Makes the deployment the owner of a run, unless a deployment owns it already.
+fn add_owner(run: &SyncRun, deployment: &GitOpsDeployment, decision: &mut ReconcileResult) {
+    let is_deployment = |owner: &Value| owner["kind"] == kinds::deployment::KIND;
+    if deployment.metadata.is_deleted() || run.metadata.owner_references.iter().any(is_deployment) {
+        return;
+    }
+    let owner = json!({
+        "apiVersion": kinds::API_VERSION, "kind": kinds::deployment::KIND,
+        "name": deployment.metadata.name, "uid": deployment.metadata.uid,
+    });
+    let owners: Vec<&Value> = run.metadata.owner_references.iter().chain([&owner]).collect();
+    let patch = json!({"metadata": {"ownerReferences": owners}});
+    decision.writes.push(KubernetesWrite::Merge(target(run), patch));
+}
+
+fn target(run: &SyncRun) -> WriteTarget {
+    WriteTarget {
+        api_version: kinds::API_VERSION,
+        kind: KIND,
+        namespace: run.metadata.namespace.clone(),
+        name: run.metadata.name.clone(),
+    }
 }
 
 fn begin(input: &SyncRunInput<'_>, run: &SyncRun, mut id: impl FnMut() -> String, decision: &mut ReconcileResult) {
@@ -253,12 +281,6 @@ fn report_with_reason(
 
 fn write(run: &SyncRun, status: &SyncRunStatus, decision: &mut ReconcileResult) {
     if *status != run.status {
-        let target = WriteTarget {
-            api_version: kinds::API_VERSION,
-            kind: KIND,
-            namespace: run.metadata.namespace.clone(),
-            name: run.metadata.name.clone(),
-        };
-        decision.writes.push(KubernetesWrite::Status(target, json!(status)));
+        decision.writes.push(KubernetesWrite::Status(target(run), json!(status)));
     }
 }

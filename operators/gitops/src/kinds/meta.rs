@@ -23,6 +23,9 @@ pub struct ObjectMeta {
     /// Time of the deletion request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<String>,
+    /// Owners; the garbage collector deletes the object when all are deleted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owner_references: Vec<Value>,
     /// Finalizers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub finalizers: Vec<String>,

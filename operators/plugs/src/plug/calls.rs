@@ -97,7 +97,8 @@ impl<'a> PlugRun<'a> {
         if socket.is_some_and(|socket| socket["status"]["apparatus"]["created"] == true) {
             return Ok(());
         }
-        Err(self.halt_for(CallOutcome::<()>::Waiting("the socket's apparatus to be notified of the socket".to_string())))
+        Err(self
+            .halt_for(CallOutcome::<()>::Waiting("the socket's apparatus to be notified of the socket".to_string())))
     }
 
     /// Notifies a side's apparatus of the event in progress, once.
@@ -184,7 +185,10 @@ impl<'a> PlugRun<'a> {
     ) -> Result<(), Halt> {
         self.isolate_call(PlugState::NoSocket)?;
         if self.cannot_start(both.of(side))? {
-            self.warn(side, &format!("its apparatus was not notified of {}: the namespace is being deleted", event.as_str()));
+            self.warn(
+                side,
+                &format!("its apparatus was not notified of {}: the namespace is being deleted", event.as_str()),
+            );
             return Ok(());
         }
         let planned = self.plan.mutations.len();

@@ -16,7 +16,7 @@ use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, U
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, Uid, UserId};
+use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, OperationId, Uid, UserId};
 use switchboard_ledger::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
 use switchboard_ledger::{Filter, Row, RowChange, RowKey, Table};
 use switchboard_object::causes::error_chain;
@@ -118,6 +118,7 @@ impl Deployments {
         let wanted = live.filter(|live| !live.metadata.is_deleted());
         let mut changes = Vec::new();
         let known = rows::deployments(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
+        let removals = self.await_removals(request, &known, wanted);
         let found = self.user(view, tenant.as_ref(), &known).await?;
         // A tenant that was found through rows has a row.
         let is_tenant = found.is_some() || live.is_none();
@@ -172,6 +173,9 @@ impl Deployments {
             ids::new,
         );
         let open = notify::open_after(&rows.operations, &decision.changes);
+        if open.is_empty() {
+            removals.iter().for_each(|removal| drop(self.0.removals().remove(removal)));
+        }
         let mut plan = Plan::ordered();
         let writes = decision.writes.into_iter();
         plan.mutations.extend(writes.filter_map(|w| mutation(w, request.object.as_ref(), ClusterType::Configuration)));
@@ -192,6 +196,23 @@ impl Deployments {
         changes.extend(decision.changes);
         let plan = if open.is_empty() { plan } else { plan.waiting("the agent") };
         Ok((changes, (plan, may_leave_unreferenced)))
+    }
+
+    /// Records the removals of a deleted deployment, so that the unit runs when their Operations finish: its rows, which
+    /// name the unit, are deleted with it.
+    fn await_removals(
+        &self,
+        request: &UnitRequest,
+        known: &[DeploymentRows],
+        wanted: Option<&GitOpsDeployment>,
+    ) -> Vec<OperationId> {
+        if wanted.is_some() {
+            return Vec::new();
+        }
+        let removals: Vec<OperationId> = known.iter().map(|known| removal_id(&known.mapping.deployment_uid)).collect();
+        let unit = Unit::object(&request.namespace, &request.name);
+        self.0.removals().extend(removals.iter().map(|removal| (removal.clone(), unit.clone())));
+        removals
     }
 
     /// Returns the tenant of an existing namespace, or the owner according to the rows.

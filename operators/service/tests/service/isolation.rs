@@ -243,7 +243,7 @@ async fn a_repository_url_with_a_pattern_is_rejected(database: TestDatabase) {
             all["status"]["conditions"].as_array()?.first().cloned()
         })
         .await;
-    assert!(said["message"].as_str().unwrap().contains("a character of patterns: '*'"), "{said}");
+    assert!(said["message"].as_str().unwrap().contains("contains the pattern character '*'"), "{said}");
     fixture.deploy("shop", "web", plain()).await;
     let projects = async || fixture.list_objects(&format!("{ARGO}/namespaces/{ARGOCD}/appprojects")).await.pop();
     let project = fixture.wait_for("a project", projects).await;

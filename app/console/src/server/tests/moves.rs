@@ -28,7 +28,9 @@ async fn user_with_permission_moves_a_placement_and_sees_progress() {
     let fleet = Arc::new(FakeFleet::default());
     let console = ConsoleFixture::with_fleet(Some(fleet.clone())).await;
     let before = console.page("/fleet").await;
-    for printed in ["1 placement", "environment prod", "0 of 1000", "--environment prod --to <span data-chosen>argocd-2<"] {
+    for printed in
+        ["1 placement", "environment prod", "0 of 1000", "--environment prod --to <span data-chosen>argocd-2<"]
+    {
         assert!(before.contains(printed), "{printed} is not on {before}");
     }
     assert!(before.contains("href=\"/signin?back=%2Ffleet\">Move<"), "a visitor can sign in: {before}");

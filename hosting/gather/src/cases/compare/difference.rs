@@ -66,7 +66,7 @@ impl Difference {
         let lines = diff(expected, actual);
         // If the sorted results are equal, only the order differs.
         let lines = if lines.is_empty() { vec!["the order differs".to_string()] } else { lines };
-        Self::Results { lines: lines }
+        Self::Results { lines }
     }
 }
 

@@ -1,20 +1,28 @@
+use serde_json::{Value, json};
 use switchboard_ledger::RowChange;
 use switchboard_ledger::ids::*;
 use switchboard_ledger::rows::*;
 
 use super::fixture::{FlowFixture, UID, status, web};
 use crate::flow::sync_run::{self, SyncRunRows};
-use crate::flow::{DecisionTime, ReconcileResult};
+use crate::flow::{DecisionTime, KubernetesWrite, ReconcileResult};
 use crate::kinds::condition::ConditionStatus;
 use crate::kinds::sync_run::{NAME_IMMUTABLE, REVISION_IMMUTABLE, SyncRunSpec};
 use crate::kinds::{DeploymentCondition, GitOpsDeployment, ObjectMeta, SyncRun};
 
+/// Returns a run that its deployment owns already.
 fn run(name: &str, revision: &str) -> SyncRun {
+    let mut metadata = ObjectMeta::new("shop", name, &format!("uid-{name}"));
+    metadata.owner_references = vec![owner()];
     SyncRun {
-        metadata: ObjectMeta::new("shop", name, &format!("uid-{name}")),
+        metadata,
         spec: SyncRunSpec { gitops_deployment_name: "web".into(), revision_id: revision.into() },
         status: Default::default(),
     }
+}
+
+fn owner() -> Value {
+    json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment", "name": "web", "uid": UID})
 }
 
 fn manual() -> GitOpsDeployment {
@@ -88,6 +96,24 @@ async fn a_revision_that_exceeds_its_column_is_rejected() {
     assert_eq!(condition["status"], "True");
     assert_eq!(condition["message"], "spec.revisionID has 257 characters, and at most 256 are supported");
     assert!(fixture.all::<SyncOperation>().await.is_empty());
+}
+
+#[tokio::test]
+async fn guarantees_a_run_is_owned_by_its_deployment() {
+    let mut fixture = manual_fixture().await;
+    let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "u"});
+    let mut fresh = run("now", "");
+    fresh.metadata.owner_references = vec![other.clone()];
+    let owned = decide(&mut fixture, Some(&fresh), Some(&manual()), false).await;
+    let [KubernetesWrite::Merge(target, patch)] = &*owned.writes else { panic!("{:?}", owned.writes) };
+    assert_eq!((target.kind, &*target.name), ("GitOpsDeploymentSyncRun", "now"));
+    assert_eq!(patch, &json!({"metadata": {"ownerReferences": [other, owner()]}}));
+    let again = decide(&mut fixture, Some(&run("now", "")), Some(&manual()), false).await;
+    assert!(again.writes.is_empty(), "{:?}", again.writes);
+    let mut leaving = manual();
+    leaving.metadata.deletion_timestamp = Some("2026-11-16T08:00:00Z".into());
+    let unowned = decide(&mut fixture, Some(&fresh), Some(&leaving), false).await;
+    assert!(unowned.writes.is_empty(), "{:?}", unowned.writes);
 }
 
 #[tokio::test]
