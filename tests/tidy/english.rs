@@ -69,7 +69,8 @@ fn prose_of(path: &Path) -> Vec<(usize, bool, String)> {
         Some("rs") => {
             let text = text();
             // Literals of tests are data.
-            let tests = if crate::is_test(path) { vec![0..usize::MAX] } else { inline_tests(&text) };
+            let tests =
+                if crate::is_test(path) { std::iter::once(0..usize::MAX).collect() } else { inline_tests(&text) };
             let is_data = |line: usize| tests.iter().any(|lines| lines.contains(&line));
             let prose = source::prose(&text).into_iter();
             let prose = prose.filter(|piece| piece.kind != Kind::Literal || !is_data(piece.line));

@@ -45,7 +45,10 @@ fn children(file: &Path) -> PathBuf {
 
 #[test]
 fn inline_tests_are_found() {
-    assert_eq!(inline_tests("fn f() {}\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n"), [2..6]);
+    assert_eq!(
+        inline_tests("fn f() {}\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n").as_slice(),
+        std::slice::from_ref(&(2..6))
+    );
 }
 
 #[test]

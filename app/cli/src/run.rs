@@ -5,7 +5,6 @@ pub mod reload;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use switchboard_console::{Console, ConsoleSource, RunningConsole};
@@ -20,7 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::cluster_args::ClusterArgs;
-use crate::failure::{self, CommandError};
+use crate::failure::CommandError;
 use crate::gitops::engine::EmbeddedEngine;
 use crate::gitops::hosting::{self, GitopsService};
 use crate::hosted::{self, ClusterClients, HostedPrograms};
