@@ -209,7 +209,10 @@ impl SchedulerBench {
             assert!(started.causes.iter().any(|c| matches!(c, Cause::Changed { .. })), "{unit} lost its cause");
             assert!(started.triggered_at <= woken);
         }
-        self.gone.remove(unit);
+        if self.gone.remove(unit) {
+            // A forgotten unit has rested; the scheduler no longer knows its last end.
+            self.ended.remove(unit);
+        }
         let memory = self.limits[at].memory_bytes.min(self.global.process_memory_bytes);
         self.running.push((unit.clone(), memory));
         assert!(self.running.iter().map(|(_, memory)| memory).sum::<u64>() <= 100, "too much memory");
