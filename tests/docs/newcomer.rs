@@ -112,7 +112,7 @@ fn a_newcomer_with_the_readme_alone_gets_there() {
     for line in commands(&tutorial) {
         printed += &reader.follow(&line);
     }
-    for words in ["1 cases: 1 passed", "Welcome, Ada and Grace!", "paused"] {
+    for words in ["1 case: 1 passed", "Welcome, Ada and Grace!", "paused"] {
         assert!(printed.contains(words), "{words} is not in\n{printed}");
     }
 }

@@ -25,7 +25,7 @@ impl Pause {
         let body = json!({"operator": operator}).to_string();
         self.state.request::<Value>("POST", "/api/v1/pause", body).await?;
         print_stderr(format_args!("{operator} paused (running units finish)"));
-        print_stderr(format_args!("hint: resume with `switchboard resume {operator}`"));
+        print_stderr(self.state.complete(&format!("hint: resume with `switchboard resume {operator}`")));
         Ok(())
     }
 }

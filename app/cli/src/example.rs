@@ -60,14 +60,14 @@ impl Example {
                     "hint: show it with `switchboard plugs status --relations` and `kubectl -n shop get secret,deployment`",
                 );
                 print_stderr(
-                    "hint: rotate the password with `kubectl -n data patch secret postgres -p '{\"stringData\":{\"password\":\"battery-staple\"}}'`, then show it again",
+                    "hint: rotate the password with `kubectl -n data patch secret postgres -p '{\"stringData\":{\"password\":\"battery-staple\"}}'`, then show the connection with `kubectl -n shop get secret web-database -o jsonpath='{.data.url}' | base64 -d`",
                 );
             }
             Example::Gitops => {
                 print_stderr("hint: show the deployed applications with `kubectl -n argocd get applications`");
                 let folder = repository.trim_start_matches("file://");
                 print_stderr(format_args!(
-                    "hint: commit a change to its repository {folder}; it is deployed within three minutes"
+                    "hint: commit a change to its repository {folder}; it is deployed after three minutes at most, plus the time of a sync"
                 ));
             }
             Example::Deployments => {

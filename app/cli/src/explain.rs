@@ -86,7 +86,7 @@ impl WhyObject {
         if live.is_absent() && is_unknown(&report) {
             return Err(missing_object(&target).into());
         }
-        render_report(&report, self.output)
+        render_report(&report, self.output, &self.state)
     }
 
     /// Reads the field managers of the live object.
@@ -237,9 +237,10 @@ pub struct WhyNot {
 fn render_report(
     report: &(impl std::fmt::Display + serde::Serialize),
     form: OutputFormat,
+    state: &StateDir,
 ) -> Result<String, CommandError> {
     let text = form.text(report)?;
-    Ok(if form.is_table() { color::on_stdout(&text) } else { text })
+    Ok(if form.is_table() { color::on_stdout(&state.complete(&text)) } else { text })
 }
 
 impl WhyNot {
@@ -263,11 +264,12 @@ impl WhyNot {
             let known = if report.operators.is_empty() { "none".to_string() } else { report.operators.join(", ") };
             return Err(format!("no operator {} is running\nhint: operators: {known}", self.operator).into());
         }
-        render_report(&report, self.output)
+        render_report(&report, self.output, &self.state)
     }
 
     fn with_hint(&self, error: CommandError) -> CommandError {
-        format!("{error}\nhint: `switchboard why-not {}` lists the waiting units", self.operator).into()
+        let hint = format!("hint: `switchboard why-not {}` lists the waiting units", self.operator);
+        format!("{error}\n{}", self.state.complete(&hint)).into()
     }
 }
 
@@ -286,7 +288,9 @@ pub struct Top {
 impl Top {
     /// Prints the report.
     pub async fn run(self) -> Result<(), CommandError> {
-        self.watch.show(|| async { render_report(&explain::report(&self.state.state().await?), self.output) }).await
+        self.watch
+            .show(|| async { render_report(&explain::report(&self.state.state().await?), self.output, &self.state) })
+            .await
     }
 }
 

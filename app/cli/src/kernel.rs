@@ -38,6 +38,9 @@ pub struct StateDir {
     state_dir: Option<PathBuf>,
 }
 
+/// Commands that find a running kernel by its state directory.
+const OF_A_KERNEL: [&str; 7] = ["pause", "resume", "reconcile", "top", "why", "why-not", "replay"];
+
 /// Error of the kernel's files or of a running kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
@@ -51,7 +54,7 @@ pub enum KernelError {
     #[error("could not find a journal in {}\nhint: pass the directory of `run` or `up` with --state-dir DIR", .0.display())]
     NoJournal(PathBuf),
     /// No kernel is running with this state directory.
-    #[error("no kernel is running with state directory {}\nhint: start one with `switchboard run --config FILE`, or pass its directory with --state-dir DIR", .0.display())]
+    #[error("no kernel is running with state directory {}\nhint: start one with `switchboard up` or `switchboard run --config FILE`, or pass its directory with --state-dir DIR", .0.display())]
     NotRunning(PathBuf),
     /// The kernel refused the request, with its message.
     #[error("{0}")]
@@ -87,6 +90,20 @@ impl StateDir {
             (None, Some(data)) => Self { state_dir: Some(data.join(ONLY).join(operator)) },
             _ => self,
         }
+    }
+
+    /// Adds the flag of this directory to the commands in a text, so that they reach the same kernel when pasted.
+    pub fn complete(&self, text: &str) -> String {
+        let Some(dir) = &self.state_dir else { return text.to_string() };
+        let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+        let quoted = switchboard_console::quoted(&dir.display().to_string());
+        let spans = text.split('`').enumerate().map(|(number, span)| {
+            let verb = span.strip_prefix("switchboard ").and_then(|rest| rest.split(' ').next());
+            // Every second piece is between backticks.
+            let is_command = number % 2 == 1 && verb.is_some_and(|verb| OF_A_KERNEL.contains(&verb));
+            if is_command { format!("{span} --state-dir {quoted}") } else { span.to_string() }
+        });
+        spans.collect::<Vec<_>>().join("`")
     }
 
     /// Reads the journal from disk, whether a kernel is running or not.

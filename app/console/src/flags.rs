@@ -42,7 +42,7 @@ fn flag_text(flag: &str, value: &str) -> String {
 }
 
 /// Quotes a text for a shell.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
     if text.chars().all(plain) { text.to_string() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -32,6 +32,6 @@ mod source;
 mod state_cache;
 mod table;
 
-pub use flags::CommandFlags;
+pub use flags::{CommandFlags, quoted};
 pub use server::{BindError, Console, ConsoleSettings, RunningConsole};
 pub use source::ConsoleSource;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::output_format::counted;
 use crate::progress::ProgressLine;
 
 /// Results of all cases.
@@ -81,7 +82,7 @@ impl fmt::Display for SuiteReport {
                 writeln!(f, "  {line}")?;
             }
         }
-        write!(f, "{} cases: {} passed", self.cases.len(), self.count(CaseVerdict::Passed))?;
+        write!(f, "{}: {} passed", counted(self.cases.len(), "case"), self.count(CaseVerdict::Passed))?;
         for (verdict, words) in [(CaseVerdict::Failed, "failed"), (CaseVerdict::TimedOut, "timed out")] {
             let count = self.count(verdict);
             if count > 0 {

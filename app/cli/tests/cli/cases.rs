@@ -194,7 +194,7 @@ fn endless_run_is_reported_as_a_timeout() {
     let output = desk.test(&["--timeout", "1"]);
     assert_eq!(verdicts(&output), ["TIMEOUT hangs"]);
     assert!(out(&output).contains("took longer than 1 s and was killed\n      working\n"), "{}", out(&output));
-    assert!(out(&output).ends_with("1 cases: 0 passed, 1 timed out\n"), "{}", out(&output));
+    assert!(out(&output).ends_with("1 case: 0 passed, 1 timed out\n"), "{}", out(&output));
 }
 
 #[test]

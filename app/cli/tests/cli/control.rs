@@ -17,11 +17,9 @@ async fn paused_operator_names_the_resume_command_and_resumes() {
     let running = UpProcess::up(GREETER);
     let paused = running.ask(&["pause", "greeter"]);
     assert_eq!((paused.status.code(), paused.stdout.len()), (Some(0), 0));
-    assert!(
-        stderr_text(&paused).ends_with("hint: resume with `switchboard resume greeter`\n"),
-        "{}",
-        stderr_text(&paused)
-    );
+    let state = running.file("state").display().to_string();
+    let resume = format!("hint: resume with `switchboard resume greeter --state-dir {state}`\n");
+    assert!(stderr_text(&paused).ends_with(&resume), "{}", stderr_text(&paused));
     running.words().await;
     running.guest("ada").await;
     let waits = running.waits("greeter", "paused").await;
@@ -57,7 +55,7 @@ async fn unit_is_reconciled_on_request_and_missing_unit_is_named() {
 
     let one = masked(&running.ask(&["why-not", "greeter", "--unit", "default/bob"]));
     let expected = "\
-greeter is Waiting: 2 of 2 units wait
+greeter is Waiting: 2 of 2 units waiting
 greeter default/bob: nothing it read has changed
   status   Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)
   last     decision N
@@ -66,8 +64,10 @@ greeter default/bob: nothing it read has changed
     assert_eq!(one, expected);
     let missing = running.ask(&["why-not", "greeter", "--unit", "default/eve"]);
     assert_eq!(missing.status.code(), Some(1));
-    let expected =
-        "error: greeter has no unit default/eve\nhint: `switchboard why-not greeter` lists the waiting units\n";
+    let state = running.file("state").display().to_string();
+    let expected = format!(
+        "error: greeter has no unit default/eve\nhint: `switchboard why-not greeter --state-dir {state}` lists the waiting units\n"
+    );
     assert_eq!(stderr_text(&missing), expected);
 }
 
@@ -171,12 +171,7 @@ async fn process_without_its_cluster_is_alive_and_not_ready() {
         status.starts_with("HTTP/1.1 503 ").then_some(body)
     })
     .await;
-    assert!(
-        away.starts_with(
-            "could not watch configmaps of cluster default: "
-        ),
-        "{away}"
-    );
+    assert!(away.starts_with("could not watch configmaps of cluster default: "), "{away}");
     assert_eq!(get(&address, "/healthz"), ok, "a restart would not help");
     assert_eq!(ask(&state, &["top"]).status.code(), Some(0));
     child.kill().unwrap();

@@ -221,7 +221,7 @@ async fn why_not_waiting_for_an_input() {
     running.guest("ada").await;
     running.row("greeter", |row| row["state"] == "Waiting").await;
     let expected = "\
-greeter is Waiting: 1 of 1 unit wait
+greeter is Waiting: 1 of 1 unit waiting
 greeter default/ada: nothing it read has changed
   status   Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)
   last     decision N
@@ -240,7 +240,7 @@ async fn why_not_debounced() {
     running.row("greeter", |row| row["cacheShareBytes"].as_u64() > Some(0)).await;
     running.guest("ada").await;
     let expected = "\
-greeter is Working: 1 of 1 unit wait
+greeter is Working: 1 of 1 unit waiting
 greeter default/ada: debounced: collects changes, runs in SPAN (TIME)
   status   Working: not decided yet, since SPAN ago (TIME)
   causes   configmaps/default/ada changed (revision N)
@@ -256,7 +256,7 @@ async fn why_not_cooling_down() {
     running.row("greeter", |row| row["state"] == "Waiting").await;
     running.words().await;
     let expected = "\
-greeter is Waiting: 1 of 1 unit wait
+greeter is Waiting: 1 of 1 unit waiting
 greeter default/ada: cooling down: it just ran; runs in SPAN (TIME)
   status   Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)
   causes   configmaps/default/greeting changed (revision N)
@@ -454,7 +454,7 @@ async fn a_cluster_that_cannot_be_reached_is_named() {
         printed.contains("could not reach").then_some(printed)
     })
     .await;
-    let expected = "greeter is Waiting: 0 of 0 units wait\n  configmaps of cluster default: not cached yet: could not reach the API server";
+    let expected = "greeter is Waiting: 0 of 0 units waiting\n  configmaps of cluster default: not cached yet: could not reach the API server";
     assert!(printed.starts_with(expected), "{printed}");
     assert_eq!(hosting.stop(), Some(0));
 }

@@ -157,6 +157,8 @@ pub fn masked(output: &Output) -> String {
         (r"\b[\d.]+(B|Ki|Mi)\b", "SIZE"),
         (r"(revision|decision) \d+", "$1 N"),
         (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
+        // Commands in hints reach the same kernel.
+        (r" --state-dir [^`\s]+", ""),
     ] {
         text = Regex::new(pattern).unwrap().replace_all(&text, mask).into_owned();
     }

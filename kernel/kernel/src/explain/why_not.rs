@@ -92,9 +92,7 @@ fn hint(operator: &str, state: &UnitState) -> String {
     let unit = if state.unit == Unit::Whole { String::new() } else { format!(" {}", state.unit) };
     let reconcile = format!("run `switchboard reconcile {operator}{unit}`");
     let helps = match (&state.wait, state.health) {
-        (Wait::NothingChanged, Health::Blocked) => {
-            "do what the reason asks for; the unit runs when something it reads changes"
-        }
+        (Wait::NothingChanged, Health::Blocked) => "follow the reason; the unit runs when something it reads changes",
         (Wait::NothingChanged, _) => return format!("change something it reads, or {reconcile}"),
         (Wait::Running { .. }, _) => "wait until it ends; its timeout limits it",
         (Wait::Debounced { .. }, _) => "wait, or set a shorter `debounce` in switchboard.yaml",
@@ -149,7 +147,7 @@ impl fmt::Display for WhyNotReport {
         };
         writeln!(
             f,
-            "{} is {health}: {} of {} wait",
+            "{} is {health}: {} of {} waiting",
             self.operator,
             self.units_waiting,
             phrases::count(self.units_total, "unit")

@@ -45,8 +45,10 @@ pub(super) fn last_write<'a>(
         let look = last.value.is_null() && looked_into < MAX_LOOKED_INTO;
         looked_into += usize::from(look);
         let had = look && has_value(field, read(last.decision.id, &last.write.object).as_ref());
+        // An object that did not exist before had no value, even if an earlier object of the name had the same.
+        let created = last.decision.gets.iter().any(|(key, at)| *key == last.write.object && at.is_none());
         found = Some(last);
-        if had {
+        if had || created {
             return found;
         }
     }
