@@ -98,7 +98,7 @@ fn the_chart_gives_what_its_operators_need_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let installed = helm.ok(&["install", "sb", CHART, "--create-namespace"]);
-    assert!(installed.contains("STATUS: deployed") && installed.contains("Switchboard hosts greeter."), "{installed}");
+    assert!(installed.contains("STATUS: deployed") && installed.contains("Switchboard runs greeter."), "{installed}");
     kubectl.ok(&["get", "deployment,service,serviceaccount,pdb,networkpolicy", ACCOUNT]);
 
     account_kubeconfig(&kubectl, &folder.join("account.kubeconfig"));
@@ -333,7 +333,7 @@ fn the_charts_gitops_service_is_given_its_keys_and_the_secret_of_events() {
         let report = String::from_utf8(report).unwrap();
         report.lines().find(|line| line.contains(area)).unwrap_or_else(|| panic!("{area}: {report}")).to_string()
     };
-    assert!(doctor(&variables, "gitops webhooks").starts_with("wrong "), "it looks for what is mounted");
+    assert!(doctor(&variables, "gitops webhooks").starts_with("error "), "it looks for what is mounted");
     fs::create_dir(&own).unwrap();
     for item in all(&volume["secret"]["items"]) {
         let held = secret(&text(&volume["secret"]["secretName"]), &text(&item["key"]));

@@ -47,7 +47,7 @@ pub fn message(error: &(dyn Error + 'static)) -> String {
 }
 
 /// Hint for errors without a specific one.
-const LAST_HINT: &str = "check configuration, clusters, permissions and machine with `switchboard doctor`; set SWITCHBOARD_LOG=debug for more output";
+pub const LAST_HINT: &str = "check configuration, clusters, permissions and machine with `switchboard doctor`; set SWITCHBOARD_LOG=debug for more output";
 
 /// Splits a message from the hint at its end.
 fn split_hint(text: &str) -> (&str, Option<&str>) {

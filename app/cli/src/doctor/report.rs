@@ -6,11 +6,13 @@ use std::fmt;
 use serde::Serialize;
 use switchboard_kernel::config::{ConfigError, ConfigErrors};
 
-use crate::failure::message;
+use crate::failure::{LAST_HINT, message};
 use crate::output_format::counted;
 
 /// Prefix of a hint in an error message.
 const HINT: &str = "hint: ";
+/// Hint of an error without a specific one.
+const MORE_OUTPUT: &str = "set SWITCHBOARD_LOG=debug for more output";
 
 /// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -68,7 +70,9 @@ impl DoctorCheck {
     pub fn failed(check: impl Into<String>, message: &str) -> Self {
         let message = message.strip_prefix("error: ").unwrap_or(message);
         let (hints, found): (Vec<&str>, Vec<&str>) = message.lines().partition(|line| line.starts_with(HINT));
-        let hints: Vec<&str> = hints.into_iter().map(|hint| hint.trim_start_matches(HINT)).collect();
+        // The general hint names doctor itself.
+        let general = |hint: &str| if hint == LAST_HINT { MORE_OUTPUT } else { hint }.to_string();
+        let hints: Vec<String> = hints.into_iter().map(|hint| general(hint.trim_start_matches(HINT))).collect();
         let hint = Some(hints.join("\n")).filter(|hint| !hint.is_empty());
         Self { check: check.into(), state: CheckState::Error, found: found.join("\n"), hint }
     }
@@ -133,6 +137,12 @@ mod tests {
     use switchboard_kernel::config::{Config, KnownOperators};
 
     use super::*;
+
+    #[test]
+    fn no_hint_names_doctor_itself() {
+        let check = DoctorCheck::failed("a", &message(&std::fmt::Error));
+        assert_eq!(check.hint.as_deref(), Some(MORE_OUTPUT));
+    }
 
     #[test]
     fn every_error_of_a_file_is_a_check_with_its_own_hint() {
