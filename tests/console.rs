@@ -19,16 +19,16 @@ use serde_json::{Value, json};
 const PAGES: [(&str, &str, &str); 15] = [
     ("overview", "/", "greeter"),
     ("operator", "/operators/plugs", "Decisions"),
-    ("decisions", "/decisions", "because"),
-    ("object", "/objects/default/plugs.integration.rock8s.com/shop/web", "Why it is so"),
+    ("decisions", "/decisions", "Cause"),
+    ("object", "/objects/default/plugs.integration.rock8s.com/shop/web", "Explanation"),
     ("map", "/map?near=plug%2Fshop%2Fweb", "data/postgres"),
     ("map-all", "/map", "data/postgres"),
     ("shards", "/shards", "integration"),
-    ("fleet", "/fleet", "arrived"),
+    ("fleet", "/fleet", "finished"),
     ("objects", "/objects?cluster=default&kind=configmaps", "greeting"),
-    ("kinds", "/objects", "Served as"),
+    ("kinds", "/objects", "Cached objects"),
     ("search", "/search?q=web", "result"),
-    ("signin", "/signin", "How to get one"),
+    ("signin", "/signin", "How to get a token"),
     ("trouble", "/operators/nobody", "hint: "),
     ("help", "/help", "Help"),
     ("help-page", "/help/plugs", "Plug"),
@@ -151,7 +151,7 @@ async fn a_reader_finds_the_cause_by_mouse() {
     browser.load(&town.url).await;
     browser.click("#operators a[href='/operators/greeter']").await;
     browser.until_shows("h1", "greeter").await;
-    browser.click("#timeline .title a[href^='/decisions/']").await;
+    browser.click("#timeline a[href^='/decisions/']").await;
     browser.until_shows("h1", "Decision").await;
     browser.until_shows(".crumbs", "default/ada").await;
     browser.load(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
@@ -207,7 +207,7 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
     let (mut town, browser) = (ConsoleFixture::start().await, Browser::open().await);
     until_settled(&browser, &town).await;
     browser.load(&format!("{}/operators/greeter", town.url)).await;
-    browser.until_shows("[data-live-mark]", "live").await;
+    browser.until_shows("[data-live-mark]", "Live").await;
     browser.script("window.unchanged = true").await;
     town.create("/api/v1/namespaces/default/configmaps", greeted_config_map("grace", "Grace")).await;
     browser.until_shows("#timeline", "default/grace").await;
@@ -223,13 +223,13 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not reloaded");
     // A kind without a watch.
     browser.load(&format!("{}/objects?cluster=default&kind=serviceaccounts&namespace=default", town.url)).await;
-    browser.until_shows("[data-live-mark]", "live").await;
+    browser.until_shows("[data-live-mark]", "Live").await;
     town.create("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "latecomer"}})).await;
     browser.until_shows("#objects", "latecomer").await;
     assert_eq!(browser.console_messages().await, Vec::<String>::new());
     town.kill();
-    browser.until_shows("[data-stale-banner]", "This page is stale").await;
-    browser.until_shows("[data-live-mark]", "stale").await;
+    browser.until_shows("[data-stale-banner]", "This page is outdated").await;
+    browser.until_shows("[data-live-mark]", "Outdated").await;
 }
 
 #[tokio::test]
@@ -337,7 +337,7 @@ async fn who_has_the_right_syncs_what_is_deployed_by_hand() {
     browser.click("main form button").await;
     browser.until_shows("h1", "Fleet").await;
     browser.click(&format!("{form} button")).await;
-    browser.until_shows(".said", "was made").await;
+    browser.until_shows(".said", "created").await;
     let synced = "return [...document.querySelectorAll('#applications tr')].some((row) => row.textContent.includes('wiki') && row.textContent.includes('Synced'))";
     browser.until("it is deployed", synced).await;
     assert!(town.has_logged(&["requested", "switchboard gitops sync wiki -n docs", "done"]), "it is written down");

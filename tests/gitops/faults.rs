@@ -45,7 +45,7 @@ pub async fn check_deleted_deployments(stage: &GitopsFixture, roles: &mut RolePr
         stage.until((GITOPS, DEPLOYMENT, namespace, "web"), "gone", is_deleted).await;
     }
     for name in ["now", "again"] {
-        stage.delete(GITOPS, SYNC_RUN, "slow", name).await;
+        stage.until((GITOPS, SYNC_RUN, "slow", name), "deleted with its deployment", is_deleted).await;
     }
     for (namespace, name) in [("closed", "login"), ("keyed", "key")] {
         stage.delete(GITOPS, CREDENTIAL, namespace, name).await;
