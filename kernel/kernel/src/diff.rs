@@ -17,7 +17,7 @@ use crate::redact::{REDACTED, redact_value};
 pub use lines::{CONTEXT_LINES, LEFT_OUT, MAX_COMPARISONS};
 
 /// Placeholder for a secret value that differs from the one before.
-pub const REDACTED_OTHER: &str = "<hidden,differs>";
+pub const REDACTED_OTHER: &str = "<redacted,differs>";
 
 /// Metadata fields that the API server sets.
 const SERVER_MANAGED_FIELDS: [&str; 6] =

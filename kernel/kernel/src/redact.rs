@@ -19,7 +19,7 @@ pub use text::{redact_message, redact_text};
 pub use values::{MAX_VALUE_BYTES, MAX_VALUES, MIN_VALUE_BYTES, Redactor};
 
 /// Placeholder for a secret value.
-pub const REDACTED: &str = "<hidden>";
+pub const REDACTED: &str = "<redacted>";
 
 /// Annotation with a copy of the whole object, written by kubectl.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

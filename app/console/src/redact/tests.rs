@@ -99,7 +99,7 @@ fn login_is_redacted_to_its_end() {
     ] {
         assert_eq!(PageRedactor::default().text(plain), plain);
     }
-    assert_eq!(PageRedactor::default().text("https://me@h.example.com/x@v2"), "https://<hidden>@h.example.com/x@v2");
+    assert_eq!(PageRedactor::default().text("https://me@h.example.com/x@v2"), "https://<redacted>@h.example.com/x@v2");
 }
 
 #[test]

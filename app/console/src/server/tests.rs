@@ -166,7 +166,7 @@ async fn planted_secrets_are_on_no_page() {
             let text = console.page(&page).await;
             assert!(!text.contains(CANARY), "{page} shows it");
             assert!(
-                text.contains("&lt;hidden&gt;") || text.contains("<hidden>"),
+                text.contains("&lt;redacted&gt;") || text.contains("<redacted>"),
                 "{page} says that something is hidden"
             );
         }

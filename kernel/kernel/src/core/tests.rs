@@ -273,7 +273,7 @@ fn a_rejection_that_quotes_a_secret_is_redacted() {
     let finished = core.finish_writes(Timestamp(2), &run.unit, run.id, executed, 9).unwrap();
     assert!(!format!("{:?}", finished.decision).contains("hunter2"), "{:?}", finished.decision);
     let reason = core.state(Timestamp(2)).operators[0].reason.clone();
-    assert!(reason.contains("Invalid value: \"<hidden>\""), "{reason}");
+    assert!(reason.contains("Invalid value: \"<redacted>\""), "{reason}");
 }
 
 #[test]

@@ -106,11 +106,11 @@ fn guarantees_no_value_of_a_secret_is_shown() {
         Some(secret(json!({ "kept": "cGFzcw==", "new": "c2VjcmV0", "other": "c2VjcmV0" }))),
         "\x20apiVersion: v1
  data:
--  gone: <hidden>
-   kept: <hidden>
--  other: <hidden>
-+  new: <hidden>
-+  other: <hidden,differs>
+-  gone: <redacted>
+   kept: <redacted>
+-  other: <redacted>
++  new: <redacted>
++  other: <redacted,differs>
  kind: Secret
  metadata:
    name: db
@@ -119,7 +119,7 @@ fn guarantees_no_value_of_a_secret_is_shown() {
     let list = |value: &str| json!({ "kind": "List", "items": [secret(json!({ "a": "same" })), secret(json!({ "a": value }))] });
     let lines = diff(Some(&list("first")), Some(&list("second")));
     let changed: Vec<_> = lines.iter().filter(|line| line.sign != DiffSign::Same).map(DiffLine::to_string).collect();
-    assert_eq!(changed, ["-    a: <hidden>", "+    a: <hidden,differs>"]);
+    assert_eq!(changed, ["-    a: <redacted>", "+    a: <redacted,differs>"]);
 }
 
 #[test]
@@ -177,6 +177,6 @@ fn secret_looking_text_is_redacted_and_its_change_is_shown() {
         diff(Some(&plug("one-one")), Some(&plug("two-two"))).iter().map(ToString::to_string).collect();
     let text = text.join("\n");
     assert!(!text.contains("one-one") && !text.contains("two-two"), "{text}");
-    assert!(text.contains("+    password: <hidden,differs>"), "{text}");
-    assert!(text.contains("https://<hidden,differs>@git/x"), "{text}");
+    assert!(text.contains("+    password: <redacted,differs>"), "{text}");
+    assert!(text.contains("https://<redacted,differs>@git/x"), "{text}");
 }

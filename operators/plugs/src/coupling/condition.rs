@@ -1,6 +1,7 @@
 //! Conditions of a plug. Reasons and messages are those of integration-operator, because scripts depend on them.
 
 use serde_json::{Value, json};
+use switchboard_kernel::redact::REDACTED;
 
 use super::record::CouplingRecord;
 use crate::model::{PlugMeta, SOCKETS};
@@ -41,9 +42,6 @@ pub struct StatusExtras {
     /// Name of the Secret with the results, if there is one.
     pub binding: Option<String>,
 }
-
-/// Replacement for redacted values.
-const HIDDEN: &str = switchboard_kernel::redact::REDACTED;
 
 /// Type, status, reason and message.
 pub type StatusCondition = (&'static str, bool, String, String);
@@ -113,10 +111,11 @@ pub fn plug_status(
         "namespace": socket.namespace, "name": socket.name, "uid": socket.uid});
     if let Some(result) = &record.result {
         let mut open = result.clone();
-        for (values, hidden) in [(&mut open.plug, &record.hidden.plug), (&mut open.socket, &record.hidden.socket)] {
-            for name in hidden {
+        for (values, redacted) in [(&mut open.plug, &record.redacted.plug), (&mut open.socket, &record.redacted.socket)]
+        {
+            for name in redacted {
                 if let Some(value) = values.get_mut(name) {
-                    *value = HIDDEN.to_string();
+                    *value = REDACTED.to_string();
                 }
             }
         }

@@ -151,7 +151,7 @@ pub struct CouplingRecord {
     pub inventory: PerSide<Vec<AppliedObject>>,
     /// Names of redacted results.
     #[serde(default)]
-    pub hidden: PerSide<Vec<String>>,
+    pub redacted: PerSide<Vec<String>>,
     /// Number of refused writes during teardown.
     #[serde(default)]
     pub refusals: u32,
@@ -218,15 +218,15 @@ impl CouplingRecord {
 
     /// Returns the name of the Secret with the results, if a result is redacted.
     pub fn binding(&self) -> Option<String> {
-        let hides = !self.hidden.plug.is_empty() || !self.hidden.socket.is_empty();
-        (self.coupled && self.result.is_some() && hides).then(|| binding_name(&self.plug.name))
+        let redacts = !self.redacted.plug.is_empty() || !self.redacted.socket.is_empty();
+        (self.coupled && self.result.is_some() && redacts).then(|| binding_name(&self.plug.name))
     }
 
     /// Clears everything that binds the plug to a socket.
     pub fn release(&mut self) {
         (self.socket, self.coupled, self.pending, self.result, self.snapshot) = (None, false, None, None, None);
         (self.content, self.config, self.inventory) = (String::new(), PerSide::default(), PerSide::default());
-        (self.refusals, self.admitted, self.hidden) = (0, None, PerSide::default());
+        (self.refusals, self.admitted, self.redacted) = (0, None, PerSide::default());
         self.config_answers = PerSide::default();
         self.abandoned.clear();
         self.replaced.retain(|object, _| !object.starts_with(CouplingEvent::Decoupled.as_str()));

@@ -18,7 +18,7 @@ fn record() -> CouplingRecord {
         plug: Values::from([("a".into(), "1".into()), ("key".into(), "hunter2".into())]),
         socket: Values::new(),
     });
-    record.hidden.plug = vec!["key".into()];
+    record.redacted.plug = vec!["key".into()];
     record.coupled = true;
     record.begin(CouplingEvent::Updated, "2026-01-01T00:00:01Z", 7, "c".into());
     record
@@ -86,7 +86,7 @@ fn a_status_has_the_words_that_scripts_know_and_no_secret() {
         "conditions": [{"type": "Coupled", "status": "True", "reason": "CouplingSucceeded", "message": "coupling succeeded",
             "observedGeneration": 3, "lastTransitionTime": "2025-01-01T00:00:00Z"}],
         "coupledSocket": {"apiVersion": "integration.rock8s.com/v1beta1", "kind": "Socket", "name": "db", "namespace": "data", "uid": "s1"},
-        "coupledResult": {"plug": {"a": "1", "key": "<hidden>"}, "socket": {}, "observedGeneration": 3},
+        "coupledResult": {"plug": {"a": "1", "key": "<redacted>"}, "socket": {}, "observedGeneration": 3},
     });
     assert_eq!(status, wanted);
     let shown = |state: PlugState| -> Vec<String> {

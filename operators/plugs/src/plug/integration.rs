@@ -195,7 +195,7 @@ impl PlugRun<'_> {
             config_answers: &self.record.config_answers,
             data: &made.data,
         };
-        self.record.hidden = redacted_results(reader, &inputs, &made.config, &values)?;
+        self.record.redacted = redacted_results(reader, &inputs, &made.config, &values)?;
         self.finish(&made, &after, values)?;
         self.bind()
     }

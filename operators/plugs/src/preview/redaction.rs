@@ -92,7 +92,7 @@ pub(super) fn redact(
     let config_answers = config_answers(files.files);
     let inputs = RenderInputs { engine, pair, config_answers: &config_answers, data: &data };
     let (config, result) = (preview.config.clone(), preview.result.clone());
-    let hidden = match &result {
+    let redacted = match &result {
         Some(result) => redacted_results(files, &inputs, &config, result).map_err(wrong)?,
         None => PerSide::default(),
     };
@@ -104,12 +104,12 @@ pub(super) fn redact(
             let differing = config.of(side).iter().filter(|(name, text)| other.get(*name) != Some(*text));
             differing.for_each(|(name, _)| drop(preview.config.of_mut(side).insert(name.clone(), REDACTED.into())));
         }
-        let result = result.clone().map(|result| replaced(result, &hidden, stand_in));
+        let result = result.clone().map(|result| replaced(result, &redacted, stand_in));
         let events = EventPreviews::new(engine, substituted.pair(), &substituted.config, result.as_ref(), true);
         // Objects that cannot be rendered with the substitute depend on a secret.
         others.push(events.all().map(|(events, _)| events).unwrap_or_default());
     }
-    preview.result = result.map(|result| replaced(result, &hidden, REDACTED));
+    preview.result = result.map(|result| replaced(result, &redacted, REDACTED));
     preview.events.iter_mut().for_each(|event| redact_event(event, &others));
     preview.left_out.iter_mut().for_each(|words| *words = files.secrets.redact(words));
     Ok(preview)
@@ -124,8 +124,8 @@ fn config_answers(files: &PreviewFiles) -> PerSide<Option<ConfigAnswer>> {
 
 fn replaced(mut values: PerSide<Values>, names: &PerSide<Vec<String>>, text: &str) -> PerSide<Values> {
     for side in CouplingSide::BOTH {
-        let hidden = values.of_mut(side).iter_mut().filter(|(name, _)| names.of(side).contains(name));
-        hidden.for_each(|(_, value)| *value = text.to_string());
+        let redacted = values.of_mut(side).iter_mut().filter(|(name, _)| names.of(side).contains(name));
+        redacted.for_each(|(_, value)| *value = text.to_string());
     }
     values
 }

@@ -227,14 +227,14 @@ fn secret_values_are_redacted_in_every_form() {
         assert!(!text.contains(form), "{form} in\n{text}");
     }
     assert_eq!(shown.config.socket["host"], "db", "other values are shown");
-    assert_eq!(shown.config.socket["password"], "<hidden>");
+    assert_eq!(shown.config.socket["password"], "<redacted>");
     assert_eq!(shown.result.as_ref().unwrap().socket["url"], "db/shop");
     let coupled = shown.events.iter().find(|one| one.event == CouplingEvent::Coupled).unwrap();
     let settings = &coupled.actions[0].object;
     assert_eq!(settings["metadata"]["name"], "settings");
     assert_eq!(settings["data"]["host"], "db");
-    assert_eq!(settings["data"]["url"], "db://<hidden>@db", "the rest of a text is shown");
-    assert_eq!(coupled.actions[1].object["stringData"], json!({"fixed": "<hidden>"}));
+    assert_eq!(settings["data"]["url"], "db://<redacted>@db", "the rest of a text is shown");
+    assert_eq!(coupled.actions[1].object["stringData"], json!({"fixed": "<redacted>"}));
 }
 
 #[test]

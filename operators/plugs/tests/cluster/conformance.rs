@@ -522,7 +522,7 @@ async fn secret_results_are_not_shown() {
         "result": {"open": "yes", "key": "k"}})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}})).await;
     let plug = stage.until_plug_reason("web", "CouplingSucceeded").await;
-    let wanted = json!({"open": "yes", "key": "<hidden>", "pw": "<hidden>"});
+    let wanted = json!({"open": "yes", "key": "<redacted>", "pw": "<redacted>"});
     assert_eq!(plug["status"]["coupledResult"]["socket"], wanted);
     assert_eq!(plug["status"]["binding"]["name"], "web-binding");
     let binding = stage.get("/api/v1/namespaces/shop/secrets/web-binding").await.unwrap();

@@ -112,7 +112,7 @@ async fn what_depends_on_a_secret_is_not_shown_however_it_was_made() {
     stage.socket("db", json!({"configSecretName": "s", "config": {"host": "db"}, "resultTemplate": templates})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}})).await;
     let wanted =
-        json!({"loud": "<hidden>", "pin": "<hidden>", "length": "<hidden>", "first": "<hidden>", "host": "db"});
+        json!({"loud": "<redacted>", "pin": "<redacted>", "length": "<redacted>", "first": "<redacted>", "host": "db"});
     assert_eq!(shown_result(&stage).await, wanted);
     let binding = stage.get(&format!("{SECRETS}/web-binding")).await.unwrap();
     let pin = STANDARD.decode(binding["data"]["pin"].as_str().unwrap()).unwrap();
@@ -130,7 +130,7 @@ async fn a_marked_value_is_not_shown_by_another_name() {
         json!({"copied": "{% .socketConfig.pin %}", "written": "{% .socket.spec.config.pin %}", "open": "yes"});
     stage.socket("db", json!({"interface": interface, "config": {"pin": "7"}, "resultTemplate": templates})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}})).await;
-    assert_eq!(shown_result(&stage).await, json!({"copied": "<hidden>", "written": "<hidden>", "open": "yes"}));
+    assert_eq!(shown_result(&stage).await, json!({"copied": "<redacted>", "written": "<redacted>", "open": "yes"}));
 }
 
 #[tokio::test(flavor = "multi_thread")]

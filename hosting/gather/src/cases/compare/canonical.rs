@@ -109,7 +109,7 @@ fn body(mutation: &Mutation, how: CompareOptions<'_>) -> (String, Option<[u8; 32
 
 /// Redacts the whole body, because the positions of the values in it are unknown.
 fn redact(body: &[u8]) -> (String, Option<[u8; 32]>) {
-    (format!("<hidden {}>\n", short(body)), Some(digest_of(body)))
+    (format!("<redacted {}>\n", short(body)), Some(digest_of(body)))
 }
 
 fn options(mutation: &Mutation, strictness: Strictness) -> String {
@@ -147,7 +147,7 @@ fn is_secret(mutation: &Mutation) -> bool {
 
 /// Replaces the values of a Secret by their digests, because differences are printed and may be stored.
 fn redact_values(body: &mut Value) {
-    let hide = |value: &mut Value| *value = format!("<hidden {}>", short(value.to_string().as_bytes())).into();
+    let hide = |value: &mut Value| *value = format!("<redacted {}>", short(value.to_string().as_bytes())).into();
     // A JSON patch is a list of operations.
     for step in body.as_array_mut().into_iter().flatten() {
         let of_metadata = step["path"].as_str().is_some_and(|path| path.starts_with("/metadata/"));

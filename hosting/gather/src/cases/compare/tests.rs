@@ -168,7 +168,7 @@ fn secret(value: &str) -> Mutation {
 fn secret_values_are_compared_and_redacted() {
     let differences = semantic(&of([secret("aHVudGVyMg==")]), &of([secret("c2VzYW1l")]));
     assert_eq!(differences.len(), 1);
-    assert!(!differences[0].contains("aHVudGVyMg==") && differences[0].contains("<hidden "), "{}", differences[0]);
+    assert!(!differences[0].contains("aHVudGVyMg==") && differences[0].contains("<redacted "), "{}", differences[0]);
     assert_eq!(semantic(&of([secret("x")]), &of([secret("x")])), Vec::<String>::new());
     let missing = semantic(&of([secret("aHVudGVyMg==")]), &of([]));
     assert!(!missing[0].contains("aHVudGVyMg=="), "{}", missing[0]);
@@ -211,7 +211,7 @@ fn patches_of_secrets_are_redacted() {
     };
     let differences = semantic(&of([patch("aHVudGVyMg==")]), &of([patch("c2VzYW1l")]));
     assert_eq!(differences.len(), 1);
-    assert!(!differences[0].contains("aHVudGVyMg==") && differences[0].contains("<hidden "), "{}", differences[0]);
+    assert!(!differences[0].contains("aHVudGVyMg==") && differences[0].contains("<redacted "), "{}", differences[0]);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn invalid_secrets_are_redacted() {
     let differences = semantic(&of([torn("aHVudGVyMg==")]), &of([torn("c2VzYW1l")]));
     assert_eq!(differences.len(), 1);
     assert!(
-        differences[0].contains("<hidden ")
+        differences[0].contains("<redacted ")
             && !differences[0].contains("aHVudGVyMg==")
             && !differences[0].contains("c2VzYW1l"),
         "{}",
