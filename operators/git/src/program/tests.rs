@@ -1,14 +1,17 @@
 #![allow(clippy::unwrap_used)]
 
-use std::os::unix::fs::PermissionsExt;
-
 use super::*;
 
-/// Writes a shell script that replaces git.
+/// Writes a shell script that replaces git. If this process wrote the program itself, a child of another test could
+/// still have it open for writing, and it could not be executed; so another process writes it.
 fn script(folder: &Path, text: &str) -> PathBuf {
     let path = folder.join("git");
-    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(folder.join("text"), text).unwrap();
+    let made = std::process::Command::new("sh")
+        .args(["-c", r#"printf '#!/bin/sh\n. "%s/text"\n' "$1" >"$1/git" && chmod 755 "$1/git""#, "sh"])
+        .arg(folder)
+        .status();
+    assert!(made.unwrap().success());
     path
 }
 
