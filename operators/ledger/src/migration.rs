@@ -53,8 +53,8 @@ const STEPS: &[MigrationStep] = &[
     MigrationStep {
         version: 4,
         name: "service accounts on tenants' clusters",
-        postgres: include_str!("../migrations/postgres/0004_left.sql"),
-        sqlite: include_str!("../migrations/sqlite/0004_left.sql"),
+        postgres: include_str!("../migrations/postgres/0004_service_accounts.sql"),
+        sqlite: include_str!("../migrations/sqlite/0004_service_accounts.sql"),
     },
     MigrationStep {
         version: 5,
@@ -65,8 +65,8 @@ const STEPS: &[MigrationStep] = &[
     MigrationStep {
         version: 6,
         name: "tokens of these service accounts",
-        postgres: include_str!("../migrations/postgres/0006_token.sql"),
-        sqlite: include_str!("../migrations/sqlite/0006_token.sql"),
+        postgres: include_str!("../migrations/postgres/0006_service_account_tokens.sql"),
+        sqlite: include_str!("../migrations/sqlite/0006_service_account_tokens.sql"),
     },
     MigrationStep {
         version: 7,

@@ -1,4 +1,4 @@
--- The tables as the original has them at its version 20: the same names, columns and limits.
+-- Tables of managed-gitops at its schema version 20, with the same names, columns and limits.
 
 create table clustercredentials (
     clustercredentials_cred_id varchar(48) not null,
@@ -196,6 +196,6 @@ create index idx_apicrtodatabasemapping3 on apicrtodatabasemapping (api_resource
 create index idx_userid_cluster_rc on appprojectrepository (clusteruser_id);
 create index idx_userid_cluster_me on appprojectmanagedenvironment (clusteruser_id);
 
--- The original looks here at its start, finds its newest version and leaves the tables alone.
+-- managed-gitops reads this table at startup, finds its newest version and leaves the other tables unchanged.
 create table schema_migrations (version bigint not null primary key, dirty boolean not null);
 insert into schema_migrations (version, dirty) values (20, false);

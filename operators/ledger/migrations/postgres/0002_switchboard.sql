@@ -1,4 +1,5 @@
--- What is ours: wider columns, columns with defaults, indexes, the log of changes. The original's programs go on as before.
+-- Extensions of Switchboard: wider columns, columns with defaults, indexes and the log of changes. Programs of managed-gitops
+-- work with them unchanged.
 
 alter table clustercredentials alter column host type varchar(2048);
 alter table clustercredentials alter column kube_config type text;
@@ -32,7 +33,7 @@ create index switchboard_applicationowner_user on applicationowner (application_
 create index switchboard_managedenvironment_credentials on managedenvironment (clustercredentials_id);
 create index switchboard_appprojectmanagedenvironment_environment on appprojectmanagedenvironment (managed_environment_id);
 
--- The original may have written the same permission twice; one is as good as two.
+-- managed-gitops may have written a permission twice; one row is enough.
 delete from appprojectmanagedenvironment where exists (
     select 1 from appprojectmanagedenvironment other
     where other.clusteruser_id = appprojectmanagedenvironment.clusteruser_id
@@ -42,8 +43,8 @@ delete from appprojectmanagedenvironment where exists (
 create unique index switchboard_appprojectmanagedenvironment_once
     on appprojectmanagedenvironment (clusteruser_id, managed_environment_id);
 
--- Every change of a row, whoever makes it. `made_by` is the transaction: rows of one that is still running are not seen, and one
--- that began earlier may end later, so a reader keeps both numbers.
+-- Log of every change of a row, by any program. `made_by` is the transaction. Readers do not see rows of a running transaction, and
+-- a transaction that began earlier may commit later, so a reader stores both numbers.
 create table switchboard_change (
     seq bigserial primary key,
     made_by xid8 not null default pg_current_xact_id(),
@@ -54,7 +55,7 @@ create table switchboard_change (
 create index switchboard_change_order on switchboard_change (made_by, seq);
 create index switchboard_change_age on switchboard_change (made_on);
 
--- Up to where the log was cut: a reader that was further back has missed something.
+-- Last deleted row of the log. A reader whose position is older has missed changes.
 create table switchboard_change_cut (
     only_row boolean primary key default true check (only_row),
     made_by xid8 not null,
@@ -62,7 +63,7 @@ create table switchboard_change_cut (
 );
 insert into switchboard_change_cut (made_by, seq) values ('0', 0);
 
--- As its owner: a program that may write the tables need not know the log.
+-- Runs as the owner of the log, so programs that write the tables need no permission for the log.
 create function switchboard_record_change() returns trigger language plpgsql security definer set search_path from current as $$
 declare
     changed jsonb;
@@ -75,7 +76,7 @@ begin
     end if;
     select string_agg(changed ->> part, '/' order by place) into key from unnest(tg_argv) with ordinality as k(part, place);
     insert into switchboard_change (relation, row_key) values (tg_table_name, key);
-    -- The same word again and again in one transaction is sent once.
+    -- PostgreSQL sends equal notifications of one transaction once.
     perform pg_notify('switchboard_ledger', '');
     return null;
 end

@@ -1,5 +1,5 @@
--- Which Argo CD is given new units, where each unit is, and which is on its way to another. Rows of the original's tables stay as
--- they are, and what the original deletes takes ours with it.
+-- Argo CD instances, the placement of each tenant's environment on an instance, and moves between instances. Rows of
+-- managed-gitops stay unchanged; if managed-gitops deletes one, the rows that reference it are deleted too.
 
 create table switchboard_instance (
     instance_id varchar(48) primary key references gitopsengineinstance(gitopsengineinstance_id) on delete cascade,
@@ -33,7 +33,7 @@ create table switchboard_move (
 );
 create index switchboard_move_step on switchboard_move (step);
 
--- What the original used so far goes on being used; it never has more than one Argo CD.
+-- Registers the Argo CD instance that managed-gitops uses, with its placements. managed-gitops never has more than one instance.
 insert into switchboard_instance (instance_id, state, max_applications, max_environments, created_on)
     select gitopsengineinstance_id, 'active', 1000, 1000, now() at time zone 'UTC' from gitopsengineinstance;
 insert into switchboard_placement (placement_user_id, placement_environment_id, instance_id, epoch, created_on)

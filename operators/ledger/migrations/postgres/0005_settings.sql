@@ -1,4 +1,4 @@
--- What a backend was told when it started, for commands that have nothing but the database. It is ours alone.
+-- Settings of the last backend that started, for commands that know only the database. Only Switchboard uses this table.
 
 create table switchboard_setting (
     setting_name varchar(64) primary key,

@@ -1,5 +1,5 @@
--- Changes are logged once for each statement, however many rows it writes: to log them row by row took as long as to write them.
--- What stands in the log is what stood there before.
+-- Triggers that log changes once for each statement. A trigger for each row took as long as the write itself. The content of the
+-- log is the same.
 
 do $step$
 declare
@@ -31,12 +31,12 @@ begin
         ('switchboard_home', 'home_user_id'),
         ('switchboard_setting', 'setting_name')
     loop
-        -- As its owner: a program that may write the tables need not know the log.
+        -- Runs as the owner of the log, so programs that write the tables need no permission for the log.
         execute format($function$
             create or replace function %I() returns trigger language plpgsql security definer set search_path from current as $$
             begin
                 insert into switchboard_change (relation, row_key) select %L, %s from changed;
-                -- The same word again and again in one transaction is sent once.
+                -- PostgreSQL sends equal notifications of one transaction once.
                 if found then
                     perform pg_notify('switchboard_ledger', '');
                 end if;

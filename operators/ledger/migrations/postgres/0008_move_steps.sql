@@ -1,4 +1,4 @@
--- Steps of moves have the names that commands print.
+-- Renames the steps of moves to the names that commands print.
 
 update switchboard_move set step = case step
         when 'flip' then 'cutover'

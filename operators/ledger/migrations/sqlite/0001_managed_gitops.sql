@@ -1,4 +1,4 @@
--- The tables of the original, in SQLite's words: seq_id is what SQLite counts by itself, moments are microseconds since 1970.
+-- Tables of managed-gitops with the types of SQLite: seq_id is the row number, timestamps are microseconds since 1970.
 
 create table clustercredentials (
     seq_id integer primary key autoincrement,

@@ -1,4 +1,4 @@
--- What is ours: columns with defaults, indexes, the log of changes.
+-- Extensions of Switchboard: columns with defaults, indexes and the log of changes.
 
 alter table clustercredentials add column ca_data text;
 alter table clustercredentials add column client_certificate_data text;
@@ -17,7 +17,7 @@ create index switchboard_applicationowner_user on applicationowner (application_
 create index switchboard_managedenvironment_credentials on managedenvironment (clustercredentials_id);
 create index switchboard_appprojectmanagedenvironment_environment on appprojectmanagedenvironment (managed_environment_id);
 
--- The original may have written the same permission twice; one is as good as two.
+-- managed-gitops may have written a permission twice; one row is enough.
 delete from appprojectmanagedenvironment where exists (
     select 1 from appprojectmanagedenvironment other
     where other.clusteruser_id = appprojectmanagedenvironment.clusteruser_id
@@ -27,7 +27,7 @@ delete from appprojectmanagedenvironment where exists (
 create unique index switchboard_appprojectmanagedenvironment_once
     on appprojectmanagedenvironment (clusteruser_id, managed_environment_id);
 
--- Every change of a row, whoever makes it. Here there is one writer at a time: the order of `seq` is the order of commits.
+-- Log of every change of a row, by any program. SQLite has one writer at a time, so `seq` is the order of commits.
 create table switchboard_change (
     seq integer primary key autoincrement,
     made_by integer not null default 0,
@@ -37,7 +37,7 @@ create table switchboard_change (
 );
 create index switchboard_change_age on switchboard_change (made_on);
 
--- Up to where the log was cut: a reader that was further back has missed something.
+-- Last deleted row of the log. A reader whose position is older has missed changes.
 create table switchboard_change_cut (
     only_row integer primary key default 1 check (only_row = 1),
     made_by integer not null,

@@ -1,3 +1,3 @@
--- PostgreSQL logs changes once for each statement from here on. SQLite knows triggers of rows alone, and they cost little.
+-- PostgreSQL logs changes once for each statement from this step on. SQLite has only triggers for rows, and they cost little.
 
 select 1;

@@ -1,4 +1,5 @@
--- What was made on clusters of tenants and is to be removed there, and on which cluster a tenant is. Both are ours alone.
+-- Service accounts that Switchboard created on clusters of tenants and must delete there, and the cluster of each tenant. Only
+-- Switchboard uses these tables.
 
 create table switchboard_service_account (
     account_id varchar(48) primary key,
