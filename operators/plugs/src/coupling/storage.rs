@@ -39,10 +39,12 @@ const PREFIX: &str = "coupling.";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
     /// The Secret has another type.
-    #[error("the Secret {0} is in the way: it is not of type {RECORD_TYPE}; remove or rename it")]
+    #[error(
+        "could not write the coupling record: Secret {0} exists and is not of type {RECORD_TYPE}; remove or rename it"
+    )]
     Foreign(String),
     /// The Secret was modified.
-    #[error("the record {0} cannot be read: its key `{1}` was changed")]
+    #[error("could not read the coupling record in Secret {0}: its key `{1}` was modified")]
     Broken(String, &'static str),
 }
 
@@ -78,7 +80,7 @@ pub fn from_secret(secret: &Value) -> Result<CouplingRecord, StorageError> {
     let mut record: CouplingRecord = decoded(secret, "record").ok_or_else(|| broken("record"))?;
     record.config = decoded(secret, "config").unwrap_or_default();
     record.result = decoded(secret, "result");
-    record.config_answers = decoded(secret, "told").unwrap_or_default();
+    record.config_answers = decoded(secret, "configAnswers").unwrap_or_default();
     record.snapshot = decoded(secret, "snapshot");
     record.failing = label(FAILING_LABEL);
     record.admitted = secret["metadata"]["labels"][ADMITTED_LABEL].as_str().map(|place| place == "true");
@@ -121,7 +123,7 @@ pub fn to_secret(record: &CouplingRecord, before: Option<&Value>, records_namesp
         data["result"] = encoded(result);
     }
     if record.config_answers != PerSide::default() {
-        data["told"] = encoded(&record.config_answers);
+        data["configAnswers"] = encoded(&record.config_answers);
     }
     if let Some(snapshot) = &record.snapshot {
         data["snapshot"] = encoded(snapshot);

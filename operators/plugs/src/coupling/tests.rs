@@ -42,6 +42,15 @@ fn a_record_reads_back_and_keeps_what_others_wrote_beside_it() {
 }
 
 #[test]
+fn answers_of_config_are_stored_under_their_key() {
+    let mut with_answer = record();
+    with_answer.config_answers.plug = Some(ConfigAnswer { key: "k".into(), values: Values::new() });
+    let secret = to_secret(&with_answer, None, "home");
+    assert!(secret["data"]["configAnswers"].is_string());
+    assert_eq!(from_secret(&secret).unwrap(), with_answer);
+}
+
+#[test]
 fn a_secret_that_is_no_record_is_told_apart() {
     let foreign = json!({"metadata": {"name": "coupling.web"}, "type": "Opaque"});
     assert_eq!(from_secret(&foreign), Err(StorageError::Foreign("coupling.web".into())));
