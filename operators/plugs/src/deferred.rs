@@ -75,7 +75,7 @@ impl DeferredRun<'_> {
         }
         for (number, one) in deferred.wait_for.iter().enumerate() {
             if let Some(on) = self.missing(one)? {
-                let words = format!("spec.waitFor[{number}]: waiting for {on}; create it, or name another");
+                let words = format!("spec.waitFor[{number}]: waiting for {on}; create it, or reference another");
                 self.show(false, "Pending", "waiting for resource", None, Some(words));
                 return Ok(self.plan.waiting(on));
             }
@@ -118,7 +118,7 @@ impl DeferredRun<'_> {
             let kind = deferred.resource["kind"].as_str().unwrap_or_default();
             let version = deferred.resource["apiVersion"].as_str().unwrap_or_default();
             let words = format!(
-                "spec.resource: no matches for kind \"{kind}\" in version \"{version}\"; define it, or name another"
+                "spec.resource: no matches for kind \"{kind}\" in version \"{version}\"; define it, or reference another"
             );
             self.show(false, "Pending", "waiting for resource", None, Some(words));
             return Ok(self.plan.waiting(format!("kind {kind} to be served")));
@@ -200,7 +200,7 @@ impl DeferredRun<'_> {
         match self.view.rejected_writes().iter().find(|refused| is_final(&refused.message)) {
             None => self.remove_child()?,
             Some(refused) => {
-                let words = format!("gave up on what was made: {}", refused.message);
+                let words = format!("could not delete the created object: {}", refused.message);
                 let about = ObjectIdentity::of(&self.meta);
                 let (kind, now) = (&DEFERRED_RESOURCES.kind, &self.now);
                 self.plan.push(warning_event(kind, &about, "TeardownIncomplete", &words, now));

@@ -103,7 +103,7 @@ impl Plug {
         let target = match socket.is_set() {
             false => None,
             true => {
-                let name = socket.at("name").required_text("names the socket to couple to")?;
+                let name = socket.at("name").required_text("the name of the socket to couple to")?;
                 let namespace = socket.at("namespace").non_empty_text()?.unwrap_or_else(|| meta.namespace.clone());
                 Some((namespace, name))
             }
@@ -124,7 +124,7 @@ impl Socket {
         let deletes_plugs = match policy.non_empty_text()?.as_deref() {
             None | Some("KeepPlugs") => false,
             Some("DeletePlugs") => true,
-            Some(_) => return Err(policy.error("is neither KeepPlugs nor DeletePlugs")),
+            Some(_) => return Err(policy.error("must be KeepPlugs or DeletePlugs")),
         };
         Ok(Self {
             meta: PlugMeta::of(object),

@@ -160,7 +160,7 @@ fn health(object: &Value) -> (Health, String, String) {
         return (Health::Waiting, waiting["reason"].as_str().unwrap_or_default().to_string(), message(waiting));
     }
     let Some(coupled) = condition(object, "Coupled") else {
-        return (Health::Working, reason, "not looked at yet".to_string());
+        return (Health::Working, reason, "not reconciled yet".to_string());
     };
     let word = match reason.as_str() {
         _ if coupled["status"] == "True" => Health::Ready,

@@ -41,10 +41,10 @@ pub enum PathError {
     #[error("the path has {0} bytes, more than {MAX_PATH_BYTES}")]
     TooLong(usize),
     /// A bracket is not closed.
-    #[error("`{0}` is opened and not closed in the path")]
+    #[error("`{0}` is not closed in the path")]
     Unclosed(char),
     /// The evaluation takes too many steps.
-    #[error("the path looks at, or makes, more than {MAX_STEPS} values")]
+    #[error("the path visits or creates more than {MAX_STEPS} values")]
     TooCostly,
 }
 

@@ -29,7 +29,7 @@ pub struct CouplingPreview {
     /// Events and their objects, in order.
     pub events: Vec<EventPreview>,
     /// Omitted parts, with reasons.
-    pub left_out: Vec<String>,
+    pub omitted: Vec<String>,
     /// Sides whose apparatus would be called and whose answer is not given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unanswered: Vec<CouplingSide>,
@@ -66,15 +66,13 @@ pub enum PreviewError {
     #[error("could not read the {0}")]
     Model(&'static str, #[source] ModelError),
     /// The interfaces do not match.
-    #[error("the plug does not fit the socket: {0}")]
+    #[error("the plug is not compatible with the socket: {0}")]
     Mismatch(String),
     /// An answer is given for a side without an apparatus.
-    #[error(
-        "the {0} has no apparatus, so there is no answer of it\nhint: give it `spec.apparatus`, or leave the answer out"
-    )]
+    #[error("the {0} has no apparatus that could answer\nhint: set `spec.apparatus` of the {0}, or omit the answer")]
     UnexpectedAnswer(&'static str),
     /// A value could not be computed.
-    #[error("could not make {what}")]
+    #[error("could not compute {what}")]
     Compute {
         /// Description of the value.
         what: String,
@@ -144,23 +142,23 @@ fn preview_of_pair(
     }
     let unanswered: Vec<CouplingSide> =
         CouplingSide::BOTH.into_iter().filter(|side| has_apparatus(side) && files.answer(*side).is_none()).collect();
-    let mut left_out = Vec::new();
+    let mut omitted = Vec::new();
     let data = data(files, pair).map_err(compute_error("the data"))?;
     let mut config_of =
-        |side: CouplingSide| config_of_side(files, engine, pair, side, &data, &unanswered, &mut left_out);
+        |side: CouplingSide| config_of_side(files, engine, pair, side, &data, &unanswered, &mut omitted);
     let config = PerSide { plug: config_of(CouplingSide::Plug)?, socket: config_of(CouplingSide::Socket)? };
     let result = match results(files, engine, pair, &data, &config) {
         Ok(result) => Some(result),
         Err(why) if matches!(why, ComputeError::Missing(_)) || !unanswered.is_empty() => {
-            left_out.push(format!("the results, and what is made of them: {why}"));
+            omitted.push(format!("the results, and the objects that need them: {why}"));
             None
         }
         Err(source) => return Err(PreviewError::Compute { what: "the results".to_string(), source }),
     };
     let previews = EventPreviews::new(engine, pair, &config, result.as_ref(), !unanswered.is_empty());
     let (events, without) = previews.all()?;
-    left_out.extend(without);
-    Ok(CouplingPreview { config, result, events, left_out, unanswered })
+    omitted.extend(without);
+    Ok(CouplingPreview { config, result, events, omitted, unanswered })
 }
 
 /// Returns the config of a side as far as it is known.
@@ -171,7 +169,7 @@ fn config_of_side(
     side: CouplingSide,
     data: &PerSide<Values>,
     unanswered: &[CouplingSide],
-    left_out: &mut Vec<String>,
+    omitted: &mut Vec<String>,
 ) -> Result<Values, PreviewError> {
     let own = vars(files, engine, pair, side, &pair.side(side).vars)
         .map_err(compute_error(format!("the vars of the {}", side.as_str())))?;
@@ -183,12 +181,14 @@ fn config_of_side(
         return apply_interface(interface, side, "config", values).map_err(wrong);
     }
     let (passed, missing) = apply_interface_partially(interface, side, "config", values).map_err(wrong)?;
-    left_out
-        .push(format!("what the apparatus of the {} adds to its config, and to what is made of that", side.as_str()));
+    omitted.push(format!(
+        "the values that the apparatus of the {} adds to its config, and the objects that need them",
+        side.as_str()
+    ));
     let added = |name: &String| {
         format!("{} config property '{name}', which is required and which its apparatus may add", side.as_str())
     };
-    left_out.extend(missing.iter().map(added));
+    omitted.extend(missing.iter().map(added));
     Ok(passed)
 }
 

@@ -65,7 +65,7 @@ pub fn authorize(
 pub fn with_hint(words: &str, account: &ServiceAccount) -> String {
     let ServiceAccount { namespace, name } = account;
     format!(
-        "{words}; let {namespace}/{name} do so by a Role and a RoleBinding, or name another in spec.serviceAccountName"
+        "{words}; grant the permission to {namespace}/{name} with a Role and a RoleBinding, or set another account in spec.serviceAccountName"
     )
 }
 

@@ -296,9 +296,9 @@ fn warnings(socket: &Socket, strict: bool) -> Vec<(&'static str, &'static str)> 
     }
     match (socket.consent.is_stated(), strict) {
         (true, _) => {}
-        (false, false) => all.push(("OpenSocket", "the socket states no consent: plugs of every namespace may use it")),
+        (false, false) => all.push(("OpenSocket", "spec.consent is not set: plugs of every namespace may use it")),
         (false, true) => {
-            all.push(("ClosedSocket", "the socket states no consent: only plugs of its own namespace may use it"));
+            all.push(("ClosedSocket", "spec.consent is not set: only plugs of its own namespace may use it"));
         }
     }
     all

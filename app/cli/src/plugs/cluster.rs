@@ -66,7 +66,9 @@ async fn list(client: &kube::Client, resource: &Resource) -> Result<Vec<Value>, 
             Err(kube::Error::Api(status)) => {
                 let hint = match status.code {
                     401 => "check the credentials of the kubeconfig: they may be expired, or for another cluster",
-                    403 => "ask for the permission; `kubectl auth can-i --list` shows the permissions of this user",
+                    403 => {
+                        "request the permission from an administrator; `kubectl auth can-i --list` shows the permissions of this user"
+                    }
                     _ => "the server is overloaded or failing; try again later",
                 };
                 return Err(PlugsClusterError::Refused(resource.to_string(), status.message.clone(), hint).into());

@@ -26,7 +26,7 @@ pub struct PlugsRender {
     #[arg(long, value_name = "NAME")]
     plug: Option<String>,
     /// File with an apparatus's response to `/config` for one side, as YAML or JSON: `socket=answer.yaml`; without it,
-    /// the dependent parts are left out
+    /// the dependent parts are omitted
     #[arg(long, value_name = "SIDE=FILE", value_parser = answer)]
     answer: Vec<(CouplingSide, PathBuf)>,
     /// Print secret values; without this flag, values of Secrets, values that the interface marks as secret, and texts
@@ -98,7 +98,7 @@ impl PlugsRender {
             true => preview_with_secrets(&plug, &socket, &files, &engine)?,
             false => preview(&plug, &socket, &files, &engine)?,
         };
-        preview.left_out.iter().for_each(|left| print_stderr(format_args!("note: omitted: {left}")));
+        preview.omitted.iter().for_each(|left| print_stderr(format_args!("note: omitted: {left}")));
         for coupling_side in &preview.unanswered {
             let side = coupling_side.as_str();
             print_stderr(format_args!(

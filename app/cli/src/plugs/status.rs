@@ -85,10 +85,10 @@ impl fmt::Display for StatusReport {
 impl PlugsStatus {
     /// Prints the status.
     pub async fn run(self) -> Result<(), CommandError> {
-        self.watch.show(|| self.look()).await
+        self.watch.show(|| self.report()).await
     }
 
-    async fn look(&self) -> Result<String, CommandError> {
+    async fn report(&self) -> Result<String, CommandError> {
         let board = self.place.board().await?;
         let form = match self.output {
             StatusFormat::Dot => return Ok(dot(&board)),

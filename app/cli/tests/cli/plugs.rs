@@ -83,7 +83,7 @@ fn render_stops_at_an_apparatus_without_its_answer() {
     assert!(text.contains("    account: web-application") && !text.contains("web-account"), "{text}");
     let words = stderr_text(&output);
     for line in [
-        "note: omitted: what the apparatus of the socket adds to its config, and to what is made of that",
+        "note: omitted: the values that the apparatus of the socket adds to its config, and the objects that need them",
         "note: omitted: an object of the plug: spec.resources[0].template.data.realm: map has no entry for key \"realm\" in \
          {% .socketConfig.realm %}",
         "hint: write the response of POST /config of the socket's apparatus to a file, and pass it with --answer socket=FILE",
@@ -118,7 +118,7 @@ fn invalid_answer_is_refused_with_a_hint() {
     let printed = render(&["both=answer.json"]);
     assert!(printed.contains("expected plug=FILE or socket=FILE"), "{printed}");
     let printed = render(&[&answer.replace("socket=", "plug=")]);
-    assert!(printed.contains("the plug has no apparatus, so there is no answer of it\nhint: "), "{printed}");
+    assert!(printed.contains("the plug has no apparatus that could answer\nhint: "), "{printed}");
 }
 
 #[tokio::test]

@@ -180,7 +180,7 @@ impl ApparatusDriver<'_> {
             }
             // The state of an external program is unknown beyond this error.
             Err(error @ AnswerError::NotRunning { .. }) => {
-                Ok(CallOutcome::Failed(format!("spec.apparatus.endpoint: {error}; start it, or name another endpoint")))
+                Ok(CallOutcome::Failed(format!("spec.apparatus.endpoint: {error}; start it, or set another endpoint")))
             }
             Err(error) => Ok(CallOutcome::Failed(error.to_string())),
         }

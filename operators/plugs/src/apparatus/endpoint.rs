@@ -9,13 +9,15 @@ use super::pod::{ADDRESS_ANNOTATION, ApparatusNames};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// The scheme is neither http nor https.
-    #[error("spec.apparatus.endpoint: `{0}` is no scheme of an apparatus; use http or https")]
+    #[error("spec.apparatus.endpoint: scheme `{0}` is not supported; use http or https")]
     Scheme(String),
     /// The URL has no host.
-    #[error("spec.apparatus.endpoint: `{0}` names no host")]
+    #[error("spec.apparatus.endpoint: `{0}` has no host")]
     NoHost(String),
     /// The endpoint is not a URL.
-    #[error("spec.apparatus.endpoint: `{0}` is no URL; write http://host:port/path, or a path at its pod")]
+    #[error(
+        "spec.apparatus.endpoint: `{0}` is not a valid URL\nhint: write http://host:port/path, or the path of the API in the pod"
+    )]
     NoUrl(String),
 }
 

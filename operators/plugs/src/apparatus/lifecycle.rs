@@ -63,7 +63,7 @@ pub fn decide(apparatus: &Apparatus<'_>, pod: Option<&Value>, needed: bool, now:
     if pod.pointer("/metadata/deletionTimestamp").is_some() {
         let until = after(now, startup(apparatus));
         return if needed {
-            PodStep::Wait { until, why: "the pod before it is ending".to_string() }
+            PodStep::Wait { until, why: "the previous pod is terminating".to_string() }
         } else {
             PodStep::Absent
         };
@@ -84,7 +84,7 @@ pub fn decide(apparatus: &Apparatus<'_>, pod: Option<&Value>, needed: bool, now:
     match phase(pod) {
         "Running" => PodStep::Ping,
         _ if now >= startup_until => PodStep::Replace {
-            why: format!("it did not come up within {} s: {}", startup(apparatus).as_secs(), waiting_for(pod)),
+            why: format!("it did not start within {} s: {}", startup(apparatus).as_secs(), waiting_for(pod)),
         },
         _ => PodStep::Wait { until: startup_until, why: waiting_for(pod) },
     }
@@ -97,9 +97,9 @@ pub fn step_after_failed_ping(apparatus: &Apparatus<'_>, pod: &Value, answer: &C
     let until = after(started, startup(apparatus));
     let why = match answer {
         CallAnswer::Status(status) => format!("/ping answers with status {status}"),
-        CallAnswer::NotRunning(why) | CallAnswer::Broken(why) => format!("/ping is not answered: {why}"),
-        CallAnswer::TimedOut => "/ping is not answered in time".to_string(),
-        CallAnswer::Busy => "another call to it is not answered yet".to_string(),
+        CallAnswer::NotRunning(why) | CallAnswer::Broken(why) => format!("no answer to /ping: {why}"),
+        CallAnswer::TimedOut => "no answer to /ping in time".to_string(),
+        CallAnswer::Busy => "another call is in progress".to_string(),
     };
     if now < until {
         return PodStep::Wait { until: after(now, PING_EVERY).min(until), why };
@@ -171,7 +171,7 @@ const END_PREFIX: &str = "the pod is ";
 pub fn with_last_end(why: String, said: &str) -> String {
     let ended = ["Failed: ", "Succeeded: "].map(|phase| format!("{END_PREFIX}{phase}"));
     match ended.iter().find_map(|ended| said.find(ended.as_str())).map(|at| &said[at..]) {
-        Some(end) if !ended.iter().any(|ended| why.contains(ended)) => format!("{why}; of the one before it, {end}"),
+        Some(end) if !ended.iter().any(|ended| why.contains(ended)) => format!("{why}; previous run: {end}"),
         _ => why,
     }
 }

@@ -27,7 +27,7 @@ const OWN_FIELDS: [&str; 7] = ["endpoint", "idleTimeout", "startupTimeout", "tim
 pub enum PodError {
     /// No port is specified.
     #[error(
-        "spec.apparatus.containers: no port is named `container`\nhint: name the port of its API so, or say `spec.apparatus.port`"
+        "spec.apparatus.containers: no port is named `container`\nhint: name the port of the API `container`, or set `spec.apparatus.port`"
     )]
     NoPort,
 }

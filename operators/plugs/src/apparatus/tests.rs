@@ -146,7 +146,7 @@ fn a_whole_pod_template_is_taken() {
         "containers": [{"name": "api", "image": "x", "ports": [{"containerPort": 8080}]}],
         "volumes": [{"name": "v", "emptyDir": {}}],
         "imagePullSecrets": [{"name": "pull"}],
-        "serviceAccountName": "somebody-else",
+        "serviceAccountName": "another-account",
         "metadata": {"labels": {"team": "a", "apparatus": "forged"}},
     }));
     let apparatus = Apparatus::of(CouplingSide::Socket, &owner).unwrap();
@@ -155,7 +155,7 @@ fn a_whole_pod_template_is_taken() {
     assert_eq!(pod["spec"]["volumes"], json!([{"name": "v", "emptyDir": {}}]));
     assert_eq!(pod["spec"]["imagePullSecrets"], json!([{"name": "pull"}]));
     assert_eq!(pod["spec"]["serviceAccountName"], "keeper", "an apparatus acts as its owner's account");
-    assert_eq!(pod["spec"].get("affinity"), None, "no machine is asked for that nobody named");
+    assert_eq!(pod["spec"].get("affinity"), None, "the pod requests no node that the spec does not name");
     assert_eq!(pod["metadata"]["labels"], json!({"team": "a", "apparatus": "db-apparatus"}));
     assert_eq!(pod["metadata"]["annotations"]["sidecar.istio.io/inject"], "false");
     assert_eq!(pod["metadata"]["ownerReferences"][0]["uid"], "u-1");
@@ -279,7 +279,7 @@ fn a_pod_that_failed_is_replaced_and_says_why() {
 fn the_end_of_a_program_is_told_until_another_answers() {
     let ended = "the apparatus to be replaced: the pod is Failed: exit status: 3";
     let starts = with_last_end("the apparatus to start: the pod is Pending".to_string(), ended);
-    assert!(starts.ends_with("; of the one before it, the pod is Failed: exit status: 3"), "{starts}");
+    assert!(starts.ends_with("; previous run: the pod is Failed: exit status: 3"), "{starts}");
     assert_eq!(with_last_end("the apparatus to start".to_string(), &starts).matches("exit status").count(), 1);
     assert_eq!(with_last_end(ended.to_string(), &starts), ended);
     assert_eq!(with_last_end("the apparatus to start".to_string(), ""), "the apparatus to start");
@@ -294,7 +294,7 @@ fn a_pod_that_does_not_come_up_is_replaced_after_its_time() {
     let late = now() + seconds(240);
     assert_eq!(
         next(&owner, Some(&pod), true, late),
-        PodStep::Replace { why: "it did not come up within 300 s: ImagePullBackOff".to_string() }
+        PodStep::Replace { why: "it did not start within 300 s: ImagePullBackOff".to_string() }
     );
     let apparatus = Apparatus::of(CouplingSide::Socket, &owner).unwrap();
     let pod = running(&owner, json!({}));

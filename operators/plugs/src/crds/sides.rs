@@ -95,7 +95,7 @@ fn resource() -> Value {
     rule(
         schema,
         "has(self.template) || has(self.templates) || has(self.stringTemplate) || has(self.stringTemplates)",
-        "holds no template: give one of template, templates, stringTemplate and stringTemplates",
+        "has no template: set one of template, templates, stringTemplate and stringTemplates",
     )
 }
 

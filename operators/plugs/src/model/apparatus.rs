@@ -26,7 +26,7 @@ impl ApparatusSpec {
     pub(super) fn read(field: &SpecField<'_>) -> Result<Option<Self>, ModelError> {
         let Some(written) = field.value() else { return Ok(None) };
         if !written.is_object() {
-            return Err(field.error("is no object"));
+            return Err(field.error("must be an object"));
         }
         let direct = field.at("containers");
         let containers = match direct.is_set() {

@@ -25,7 +25,7 @@ struct NamespaceGrant {
 
 /// Error for a plug in a namespace that may not use the socket.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("namespace {0} may not use the socket: its owner allows that in spec.consent")]
+#[error("namespace {0} may not use the socket: the owner of the socket must allow the namespace in spec.consent")]
 pub struct ConsentDenied(pub String);
 
 impl Consent {
@@ -91,7 +91,7 @@ impl NamespaceGrant {
 fn patterns(field: &SpecField<'_>) -> Result<Vec<Regex>, ModelError> {
     let one = |item: &SpecField<'_>| {
         let text = item.text()?.unwrap_or_default();
-        Regex::new(&format!("^(?:{text})$")).map_err(|_| item.error("is no regular expression"))
+        Regex::new(&format!("^(?:{text})$")).map_err(|_| item.error("must be a valid regular expression"))
     };
     field.items()?.iter().map(one).collect()
 }

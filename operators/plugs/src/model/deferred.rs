@@ -43,14 +43,14 @@ impl DeferredResource {
         let spec = SpecField::root(object).at("spec");
         let resource = spec.at("resource");
         let Some(wanted @ Value::Object(_)) = resource.value() else {
-            return Err(resource.error("is missing: it says what to make"));
+            return Err(resource.error("is missing: set it to the object to create"));
         };
         for name in ["apiVersion", "kind"] {
-            resource.at(name).required_text("says which kind to make")?;
+            resource.at(name).required_text("the type of the object to create")?;
         }
         let name = resource.at("metadata").at("name");
-        if !crate::render::is_name(&name.required_text("names what is made")?) {
-            return Err(name.error("is no name"));
+        if !crate::render::is_name(&name.required_text("the name of the object to create")?) {
+            return Err(name.error("must be a valid object name"));
         }
         let account = spec.at("serviceAccountName").non_empty_text()?;
         Ok(Self {
@@ -67,8 +67,8 @@ impl WaitFor {
     fn read(field: &SpecField<'_>) -> Result<Self, ModelError> {
         Ok(Self {
             api_version: api_version(field)?,
-            kind: field.at("kind").required_text("says what to wait for")?,
-            name: field.at("name").required_text("says what to wait for")?,
+            kind: field.at("kind").required_text("the kind of the object to wait for")?,
+            name: field.at("name").required_text("the name of the object to wait for")?,
             condition: field.at("condition").non_empty_text()?,
         })
     }

@@ -62,8 +62,8 @@ impl<'a> SpecField<'a> {
         match self.value {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(Value::Number(_) | Value::Bool(_)) => Err(self.error("is no text: put it in quotes")),
-            Some(_) => Err(self.error("is no text")),
+            Some(Value::Number(_) | Value::Bool(_)) => Err(self.error("must be a string: put the value in quotes")),
+            Some(_) => Err(self.error("must be a string")),
         }
     }
 
@@ -75,12 +75,12 @@ impl<'a> SpecField<'a> {
         Ok(self.text()?.filter(|text| !text.is_empty()))
     }
 
-    /// Returns a required string. `what` describes the purpose of the field.
+    /// Returns a required string. `value` describes the expected value.
     ///
     /// # Errors
     /// If the string is missing, empty or of another type.
-    pub fn required_text(&self, what: &str) -> Result<String, ModelError> {
-        self.non_empty_text()?.ok_or_else(|| self.error(format!("is missing: it {what}")))
+    pub fn required_text(&self, value: &str) -> Result<String, ModelError> {
+        self.non_empty_text()?.ok_or_else(|| self.error(format!("is missing: set it to {value}")))
     }
 
     /// Returns a boolean, with false as the default.
@@ -91,7 +91,7 @@ impl<'a> SpecField<'a> {
         match self.value {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(self.error("is neither true nor false")),
+            Some(_) => Err(self.error("must be true or false")),
         }
     }
 
@@ -102,7 +102,7 @@ impl<'a> SpecField<'a> {
     pub fn count(&self) -> Result<Option<u32>, ModelError> {
         let Some(value) = self.value else { return Ok(None) };
         let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
-        count.map(Some).ok_or_else(|| self.error("is no whole number from 0 on"))
+        count.map(Some).ok_or_else(|| self.error("must be a non-negative integer"))
     }
 
     /// Returns a string map.
@@ -121,7 +121,7 @@ impl<'a> SpecField<'a> {
         match self.value {
             None => Ok(Vec::new()),
             Some(Value::Object(fields)) => Ok(fields.keys().map(|key| (key.clone(), self.at(key))).collect()),
-            Some(_) => Err(self.error("is no map")),
+            Some(_) => Err(self.error("must be a map")),
         }
     }
 
@@ -137,7 +137,7 @@ impl<'a> SpecField<'a> {
         match self.value {
             None => Ok(Vec::new()),
             Some(Value::Array(items)) => Ok(items.iter().enumerate().map(item).collect()),
-            Some(_) => Err(self.error("is no list")),
+            Some(_) => Err(self.error("must be a list")),
         }
     }
 
@@ -151,7 +151,7 @@ impl<'a> SpecField<'a> {
             Some((_, meaning)) => Ok(Some(*meaning)),
             None => {
                 let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                Err(self.error(format!("is `{text}`, which is none of {}", known.join(", "))))
+                Err(self.error(format!("must be one of {}, not `{text}`", known.join(", "))))
             }
         }
     }

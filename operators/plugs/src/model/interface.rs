@@ -95,7 +95,7 @@ impl InterfaceName {
         match (field.at("name").non_empty_text()?, version.non_empty_text()?) {
             (Some(name), version) => Ok(Some(Self { name, version })),
             (None, None) => Ok(None),
-            (None, Some(_)) => Err(version.error("says a version of an interface without name: give `name` too")),
+            (None, Some(_)) => Err(version.error("needs a `name` next to it: set the name of the interface")),
         }
     }
 }
@@ -137,8 +137,9 @@ impl InterfaceSchemas {
 impl Property {
     fn read(field: &SpecField<'_>) -> Result<Self, ModelError> {
         let pattern = field.at("pattern");
-        let regex =
-            |text: String| Regex::new(&format!("^(?:{text})$")).map_err(|_| pattern.error("is no regular expression"));
+        let regex = |text: String| {
+            Regex::new(&format!("^(?:{text})$")).map_err(|_| pattern.error("must be a valid regular expression"))
+        };
         let property = Self {
             required: field.at("required").flag()?,
             default: field.at("default").text()?,

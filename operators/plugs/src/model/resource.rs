@@ -108,7 +108,7 @@ impl ResourceEntry {
         }
         let templates = templates(field)?;
         if templates.is_empty() {
-            let problem = "holds no template: give one of template, templates, stringTemplate and stringTemplates";
+            let problem = "has no template: set one of template, templates, stringTemplate and stringTemplates";
             return Err(field.error(problem));
         }
         Ok(Self {
@@ -136,7 +136,7 @@ fn templates(field: &SpecField<'_>) -> Result<Vec<ObjectTemplate>, ModelError> {
             found.push(ObjectTemplate::Tree { path: field.path().to_string(), tree: tree.clone() });
             Ok(())
         }
-        Some(_) => Err(field.error("is no object: write YAML here, or use stringTemplate")),
+        Some(_) => Err(field.error("must be an object: write YAML here, or use stringTemplate")),
     };
     let text = |field: &SpecField<'_>, found: &mut Vec<ObjectTemplate>| {
         if let Some(text) = field.text()? {

@@ -9,7 +9,7 @@ fn plug(spec: Value) -> Value {
 }
 
 #[test]
-fn what_is_left_out_has_its_default() {
+fn what_is_omitted_has_its_default() {
     let plug = Plug::read(&plug(json!({
         "socket": {"name": "db"},
         "vars": [{"name": "host", "objref": {"kind": "Service", "name": "db", "group": "x.io", "version": "v2"}}],
@@ -56,47 +56,47 @@ fn both_spellings_preserve() {
 fn what_is_wrong_is_named_by_its_path() {
     let var = |objref: Value| json!({"vars": [{"name": "x", "objref": objref}]});
     let cases = [
-        (json!({"socket": {}}), "spec.socket.name is missing: it names the socket to couple to"),
-        (json!({"config": {"port": 8080}}), "spec.config.port is no text: put it in quotes"),
-        (json!({"config": ["a"]}), "spec.config is no map"),
-        (json!({"configSecretName": 7}), "spec.configSecretName is no text: put it in quotes"),
-        (var(json!({"name": "a"})), "spec.vars[0].objref.kind is missing: it says which kind to read"),
-        (var(json!({"kind": "Pod"})), "spec.vars[0].objref.name is missing: give name or templateName"),
+        (json!({"socket": {}}), "spec.socket.name is missing: set it to the name of the socket to couple to"),
+        (json!({"config": {"port": 8080}}), "spec.config.port must be a string: put the value in quotes"),
+        (json!({"config": ["a"]}), "spec.config must be a map"),
+        (json!({"configSecretName": 7}), "spec.configSecretName must be a string: put the value in quotes"),
+        (var(json!({"name": "a"})), "spec.vars[0].objref.kind is missing: set it to the kind of the object to read"),
+        (var(json!({"kind": "Pod"})), "spec.vars[0].objref.name is missing: set name or templateName"),
         (
             json!({"resources": [{"do": "aply", "template": {}}]}),
-            "spec.resources[0].do is `aply`, which is none of apply, delete, recreate",
+            "spec.resources[0].do must be one of apply, delete, recreate, not `aply`",
         ),
         (
             json!({"resources": [{"when": ["now"], "template": {}}]}),
-            "spec.resources[0].when[0] is `now`, which is none of created, coupled, updated, decoupled, deleted",
+            "spec.resources[0].when[0] must be one of created, coupled, updated, decoupled, deleted, not `now`",
         ),
         (
             json!({"resources": [{}]}),
-            "spec.resources[0] holds no template: give one of template, templates, stringTemplate and stringTemplates",
+            "spec.resources[0] has no template: set one of template, templates, stringTemplate and stringTemplates",
         ),
         (
             json!({"resources": [{"template": "kind: Pod"}]}),
-            "spec.resources[0].template is no object: write YAML here, or use stringTemplate",
+            "spec.resources[0].template must be an object: write YAML here, or use stringTemplate",
         ),
-        (json!({"apparatus": {"idleTimeout": -1}}), "spec.apparatus.idleTimeout is no whole number from 0 on"),
+        (json!({"apparatus": {"idleTimeout": -1}}), "spec.apparatus.idleTimeout must be a non-negative integer"),
         (
             json!({"interface": {"version": "v1"}}),
-            "spec.interface.version says a version of an interface without name: give `name` too",
+            "spec.interface.version needs a `name` next to it: set the name of the interface",
         ),
     ];
     for (spec, wanted) in cases {
         assert_eq!(Plug::read(&plug(spec)).unwrap_err().to_string(), wanted);
     }
     let cases = [
-        (json!({"limit": "two"}), "spec.limit is no whole number from 0 on"),
-        (json!({"deletionPolicy": "x"}), "spec.deletionPolicy is neither KeepPlugs nor DeletePlugs"),
+        (json!({"limit": "two"}), "spec.limit must be a non-negative integer"),
+        (json!({"deletionPolicy": "x"}), "spec.deletionPolicy must be KeepPlugs or DeletePlugs"),
         (
             json!({"validation": {"namespaceBlacklist": ["["]}}),
-            "spec.validation.namespaceBlacklist[0] is no regular expression",
+            "spec.validation.namespaceBlacklist[0] must be a valid regular expression",
         ),
         (
             json!({"interface": {"config": {"plug": {"port": {"type": "int"}}}}}),
-            "spec.interface.config.plug.port.type is `int`, which is none of string, integer, number, boolean",
+            "spec.interface.config.plug.port.type must be one of string, integer, number, boolean, not `int`",
         ),
         (
             json!({"interface": {"config": {"plug": {"port": {"type": "integer", "default": "x"}}}}}),
@@ -107,7 +107,7 @@ fn what_is_wrong_is_named_by_its_path() {
         assert_eq!(Socket::read(&plug(spec)).unwrap_err().to_string(), wanted);
     }
     let deferred = DeferredResource::read(&plug(json!({}))).unwrap_err();
-    assert_eq!(deferred.to_string(), "spec.resource is missing: it says what to make");
+    assert_eq!(deferred.to_string(), "spec.resource is missing: set it to the object to create");
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn consent_means_whole_names_and_is_open_when_not_stated() {
     assert!(!open.is_stated() && may(&open, "any", false) && !may(&open, "any", true) && may(&open, "shop", true));
     let list = socket(json!({"validation": {"namespaceWhitelist": ["app", "team-.*"]}}));
     assert!(may(&list, "app", true) && may(&list, "team-a", true) && !may(&list, "my-app-evil", false));
-    let nobody = socket(json!({"validation": {"namespaceWhitelist": []}}));
-    assert!(!may(&nobody, "shop", false), "an empty list names nobody");
+    let empty = socket(json!({"validation": {"namespaceWhitelist": []}}));
+    assert!(!may(&empty, "shop", false), "an empty list admits no namespace");
     let but = socket(json!({"validation": {"namespaceBlacklist": ["evil"]}}));
     assert!(may(&but, "my-evil-twin", false) && !may(&but, "evil", false));
     let granted =

@@ -41,17 +41,17 @@ impl Var {
         let text = |name: &str| objref.at(name).text().map(Option::unwrap_or_default);
         let object = ObjectRef {
             api_version: api_version(&objref)?,
-            kind: objref.at("kind").required_text("says which kind to read")?,
+            kind: objref.at("kind").required_text("the kind of the object to read")?,
             name: text("name")?,
             namespace: text("namespace")?,
             template_name: text("templateName")?,
             template_namespace: text("templateNamespace")?,
         };
         if object.name.is_empty() && object.template_name.is_empty() {
-            return Err(objref.at("name").error("is missing: give name or templateName"));
+            return Err(objref.at("name").error("is missing: set name or templateName"));
         }
         Ok(Self {
-            name: field.at("name").required_text("is how templates name the value")?,
+            name: field.at("name").required_text("the name of the value in templates")?,
             object,
             field_path: path.unwrap_or_else(|| "metadata.name".to_string()),
             default: field.at("default").text()?,

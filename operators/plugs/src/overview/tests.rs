@@ -54,7 +54,7 @@ fn conditions_become_the_five_states() {
         ]
     );
     assert_eq!(overview.plugs[0].message, "plug config property 'x' is required", "the cause, not `coupling failed`");
-    assert_eq!(overview.sockets[0].state, Health::Ready, "a socket that nobody uses is as it should be");
+    assert_eq!(overview.sockets[0].state, Health::Ready, "a socket without plugs is ready");
 }
 
 #[test]

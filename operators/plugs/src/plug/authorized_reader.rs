@@ -103,7 +103,7 @@ impl SecretSource for AuthorizedReader<'_> {
 
 /// Returns an error in the format of the API server.
 fn not_found(resource: &Resource, name: &str) -> ComputeError {
-    ComputeError::Missing(format!("{resource} \"{name}\" not found; create it, or name another"))
+    ComputeError::Missing(format!("{resource} \"{name}\" not found; create it, or reference another"))
 }
 
 pub(super) fn not_served(api_version: &str, kind: &str) -> ComputeError {

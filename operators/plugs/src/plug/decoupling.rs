@@ -72,7 +72,7 @@ impl PlugRun<'_> {
             }
             Err(ComputeError::Decide(stop)) => Err(stop.into()),
             Err(error) => {
-                self.warn(side, &format!("could not do what was asked for when decoupled: {error}"));
+                self.warn(side, &format!("could not run the actions for `decoupled`: {error}"));
                 Ok(())
             }
         }
@@ -125,7 +125,7 @@ impl PlugRun<'_> {
         for (object, message) in refused.into_iter().filter(|(_, message)| is_final(message)) {
             self.record.refusals += 1;
             if self.record.refusals >= MAX_TEARDOWN_REFUSALS && self.record.abandoned.insert(object.clone()) {
-                self.warn(CouplingSide::Plug, &format!("gave up on {object}: {message}"));
+                self.warn(CouplingSide::Plug, &format!("could not delete {object}: {message}"));
             }
         }
     }

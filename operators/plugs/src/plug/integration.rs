@@ -32,7 +32,7 @@ impl PlugRun<'_> {
     pub fn integrate(&mut self, plug: &Plug) -> Result<(), Halt> {
         let Some((namespace, name)) = &plug.socket else {
             self.leave_socket()?;
-            let words = "spec.socket is missing: it names the socket to couple to".to_string();
+            let words = "spec.socket is missing: set it to the socket to couple to".to_string();
             return Err(Halt::At(PlugState::Failing(words.clone()), Continuation::Blocked(words)));
         };
         let found = self.view.get_ignoring_status(&SOCKETS, namespace, name)?.map(|object| object.value());
@@ -114,7 +114,7 @@ impl PlugRun<'_> {
             }
             None => Err(Halt::At(
                 PlugState::Coupling(None),
-                Continuation::Waiting("the socket to give it a place".to_string()),
+                Continuation::Waiting("the socket to admit the plug".to_string()),
             )),
         }
     }
@@ -361,7 +361,9 @@ fn with_paths(
 }
 
 fn socket_missing(namespace: &str, name: &str) -> String {
-    format!("spec.socket: there is no Socket {namespace}/{name}, or it is going; create it, or name another")
+    format!(
+        "spec.socket: there is no Socket {namespace}/{name}, or it is being deleted; create it, or reference another"
+    )
 }
 
 /// Returns the error message from the socket's status.

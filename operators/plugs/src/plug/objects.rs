@@ -67,7 +67,7 @@ impl PlugRun<'_> {
                         .is_some_and(|live| old.is_some_and(|uid| live["metadata"]["uid"] == uid.as_str()));
                     if is_old {
                         self.remove(&made, &resource, live.as_ref());
-                        return Err(self.waiting_for(format!("{} to be gone", made.display_name())));
+                        return Err(self.waiting_for(format!("{} to be deleted", made.display_name())));
                     }
                     self.apply(one, &made, &resource, live.as_ref(), account, manager)?;
                 }
@@ -126,7 +126,7 @@ impl PlugRun<'_> {
         manager: &str,
     ) -> Result<(), Halt> {
         if live.is_some_and(|live| live["metadata"]["deletionTimestamp"].is_string()) {
-            return Err(self.waiting_for(format!("{} to be gone", made.display_name())));
+            return Err(self.waiting_for(format!("{} to be deleted", made.display_name())));
         }
         let mut body = fold_string_data(one.object.clone());
         if made.namespace.is_empty()

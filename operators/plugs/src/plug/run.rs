@@ -128,7 +128,7 @@ impl<'a> PlugRun<'a> {
         error: &StorageError,
         records_namespace: &str,
     ) -> Plan {
-        let message = format!("nothing was taken apart: {error}");
+        let message = format!("could not decouple: {error}");
         let warning = EventKind::Warning { reason: "TeardownIncomplete", message: &message };
         let mut plan = Plan::ordered();
         plan.push(kubernetes_event(CouplingSide::Plug, &ObjectIdentity::of(meta), warning, "", &now(view)));

@@ -191,7 +191,7 @@ fn the_end_of_its_own_program_is_told_until_another_answers() {
     let goes = after_an_end_of_the_program(gone, CouplingRecord { created: true, notified_created: true, ..since() });
     for (plan, of_type) in [(comes, "ApparatusReady"), (goes, "Failed")] {
         let (UnitStatus::Waiting(why) | UnitStatus::Failing(why)) = &plan.status else { panic!("{plan:?}") };
-        assert_eq!(why, "the apparatus to start; of the one before it, the pod is Failed: exit status: 3");
+        assert_eq!(why, "the apparatus to start; previous run: the pod is Failed: exit status: 3");
         let status = plan.mutations.iter().find(|write| write.subresource.is_some()).and_then(body).unwrap();
         let conditions = status["status"]["conditions"].as_array().unwrap();
         assert!(conditions.iter().any(|one| one["type"] == of_type && one["message"] == why.as_str()), "{status}");

@@ -18,7 +18,7 @@ pub(super) struct EventPreviews<'a> {
     result: Option<&'a PerSide<Values>>,
     /// Whether the configs are incomplete. Objects that cannot be rendered are then omitted.
     is_partial: bool,
-    left_out: RefCell<Vec<String>>,
+    omitted: RefCell<Vec<String>>,
 }
 
 impl<'a> EventPreviews<'a> {
@@ -30,13 +30,13 @@ impl<'a> EventPreviews<'a> {
         result: Option<&'a PerSide<Values>>,
         is_partial: bool,
     ) -> Self {
-        Self { engine, pair, config, result, is_partial, left_out: RefCell::default() }
+        Self { engine, pair, config, result, is_partial, omitted: RefCell::default() }
     }
 
     /// Returns all events in order, and the omitted parts.
     pub fn all(self) -> Result<(Vec<EventPreview>, Vec<String>), PreviewError> {
         let all = self.events()?;
-        Ok((all, self.left_out.into_inner()))
+        Ok((all, self.omitted.into_inner()))
     }
 
     fn events(&self) -> Result<Vec<EventPreview>, PreviewError> {
@@ -112,7 +112,7 @@ impl<'a> EventPreviews<'a> {
 
     /// Adds an omitted part once, because an entry may apply to several events.
     fn leave_out(&self, words: String) {
-        let mut all = self.left_out.borrow_mut();
+        let mut all = self.omitted.borrow_mut();
         if !all.contains(&words) {
             all.push(words);
         }

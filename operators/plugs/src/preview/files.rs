@@ -64,7 +64,7 @@ impl ValueSource for PreviewFiles {
         for (key, value) in texts(secret, "data") {
             let bytes = BASE64_STANDARD.decode(&value);
             let bytes =
-                bytes.map_err(|_| ComputeError::Invalid(format!("data.{key} of Secret {name} is no base64")))?;
+                bytes.map_err(|_| ComputeError::Invalid(format!("data.{key} of Secret {name} must be base64")))?;
             values.insert(key, String::from_utf8_lossy(&bytes).into_owned());
         }
         // Like the API server on a write.

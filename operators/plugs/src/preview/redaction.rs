@@ -111,7 +111,7 @@ pub(super) fn redact(
     }
     preview.result = result.map(|result| replaced(result, &redacted, REDACTED));
     preview.events.iter_mut().for_each(|event| redact_event(event, &others));
-    preview.left_out.iter_mut().for_each(|words| *words = files.secrets.redact(words));
+    preview.omitted.iter_mut().for_each(|words| *words = files.secrets.redact(words));
     Ok(preview)
 }
 

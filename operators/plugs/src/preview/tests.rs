@@ -93,21 +93,20 @@ fn every_event_shows_what_it_makes_and_removes() {
 #[test]
 fn what_is_not_among_the_files_is_named() {
     let error = preview(&plug(), &socket(), &PreviewFiles::default(), &engine()).unwrap_err();
-    assert_eq!(error.to_string(), "could not make the config of the socket");
+    assert_eq!(error.to_string(), "could not compute the config of the socket");
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(source, "socket default/db: spec.configSecretName: Secret default/given is not among the files");
 }
 
 #[test]
-fn results_that_only_a_cluster_has_are_left_out_and_said() {
+fn results_that_only_a_cluster_has_are_omitted_and_said() {
     let mut plug = plug();
     plug["spec"]["resultVars"] = json!([{"name": "done", "objref": {"apiVersion": "batch/v1", "kind": "Job", "name": "work"},
         "fieldref": {"fieldPath": "status.succeeded"}}]);
     let preview = preview(&plug, &socket(), &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
     assert_eq!(preview.result, None);
-    let said =
-        "the results, and what is made of them: spec.resultVars[0].objref: Job default/work is not among the files";
-    assert_eq!(preview.left_out, [said]);
+    let said = "the results, and the objects that need them: spec.resultVars[0].objref: Job default/work is not among the files";
+    assert_eq!(preview.omitted, [said]);
 }
 
 /// Returns a pair whose socket has an apparatus that must add `realm` to the config; an object of each side uses it.
@@ -128,14 +127,14 @@ fn made(preview: &CouplingPreview, event: CouplingEvent) -> Vec<String> {
 }
 
 #[test]
-fn what_needs_an_answer_that_is_not_given_is_left_out_and_said_and_all_else_is_there() {
+fn what_needs_an_answer_that_is_not_given_is_omitted_and_said_and_all_else_is_there() {
     let (plug, socket) = asked();
     let preview = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
     assert_eq!(preview.unanswered, [CouplingSide::Socket]);
     assert_eq!(
-        preview.left_out,
+        preview.omitted,
         [
-            "what the apparatus of the socket adds to its config, and to what is made of that",
+            "the values that the apparatus of the socket adds to its config, and the objects that need them",
             "socket config property 'realm', which is required and which its apparatus may add",
             "an object of the plug: spec.resources[2].template.data.realm: map has no entry for key \"realm\" in \
              {% .socketConfig.realm %}",
@@ -150,12 +149,12 @@ fn what_needs_an_answer_that_is_not_given_is_left_out_and_said_and_all_else_is_t
 }
 
 #[test]
-fn a_result_that_needs_the_answer_is_left_out_with_what_is_made_of_it() {
+fn a_result_that_needs_the_answer_is_omitted_with_what_is_made_of_it() {
     let (plug, mut socket) = asked();
     socket["spec"]["resultTemplate"] = json!({"url": "{% .socketConfig.realm %}"});
     let preview = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
     assert_eq!(preview.result, None);
-    assert!(preview.left_out[2].starts_with("the results, and what is made of them: "), "{:?}", preview.left_out);
+    assert!(preview.omitted[2].starts_with("the results, and the objects that need them: "), "{:?}", preview.omitted);
     assert_eq!(made(&preview, CouplingEvent::Coupled), ["settings", "of-web"]);
 }
 
@@ -165,7 +164,7 @@ fn an_answer_that_is_given_is_as_good_as_the_program() {
     let realm = |realm: &str| Values::from([("realm".to_string(), realm.to_string())]);
     let files = PreviewFiles::new(vec![secret()]).with_answer(CouplingSide::Socket, realm("example"));
     let preview = preview(&plug, &socket, &files, &engine()).unwrap();
-    assert_eq!((preview.unanswered.len(), preview.left_out.len()), (0, 0), "{:?}", preview.left_out);
+    assert_eq!((preview.unanswered.len(), preview.omitted.len()), (0, 0), "{:?}", preview.omitted);
     assert_eq!(made(&preview, CouplingEvent::Coupled), ["settings", "account", "result", "of-web", "example"]);
     // The interface applies to answers as well.
     let empty = PreviewFiles::new(vec![secret()]).with_answer(CouplingSide::Socket, realm(""));
@@ -182,7 +181,7 @@ fn what_is_wrong_without_any_answer_is_wrong() {
     // At `created`, no config is known.
     socket["spec"]["resources"][0]["template"]["metadata"]["name"] = json!("{% .socketConfig.realm %}");
     let error = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap_err();
-    assert_eq!(error.to_string(), "could not make the objects of the socket at created");
+    assert_eq!(error.to_string(), "could not compute the objects of the socket at created");
 }
 
 /// Returns a pair whose objects and results hold a marked value and a value of a Secret in many forms.

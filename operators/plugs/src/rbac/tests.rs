@@ -62,7 +62,7 @@ fn roles_allow_by_verb_group_kind_and_name() {
     let may = |scene: &FakeView, verb, name| {
         scene.decide(&AccessChecker(verb, name), &Unit::Whole).unwrap() == Plan::nothing()
     };
-    assert!(!may(&scene, "get", "db"), "a role alone is bound to nobody");
+    assert!(!may(&scene, "get", "db"), "a role without a binding grants nothing");
     let bound = scene.clone().with(&ROLE_BINDINGS, [binding("Role", account())]);
     assert!(may(&bound, "get", "db") && !may(&bound, "get", "other") && !may(&bound, "list", "db"));
     let other = scene

@@ -14,14 +14,16 @@ pub fn check_interface(pair: CouplingPair<'_>) -> Result<(), String> {
     let Some(wanted) = &pair.plug.interface else { return Ok(()) };
     let Some(offered) = offered else {
         return Err(format!(
-            "spec.interface: plug wants the interface {wanted}, and the socket does not say which it has"
+            "spec.interface: plug requires the interface {wanted}, and the socket has no name for its interface"
         ));
     };
     let same_version = |version: &String| offered.version.as_ref().is_none_or(|other| other == version);
     if offered.name == wanted.name && wanted.version.as_ref().is_none_or(same_version) {
         return Ok(());
     }
-    Err(format!("spec.interface: plug wants the interface {wanted}, and the socket has {offered}; couple to another"))
+    Err(format!(
+        "spec.interface: plug requires the interface {wanted}, and the socket has {offered}; couple to another socket"
+    ))
 }
 
 fn properties<'a>(

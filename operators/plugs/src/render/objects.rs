@@ -67,7 +67,8 @@ fn documents(
     };
     let problem = |problem: String| ComputeError::from(TemplateRenderError { path: place.clone(), problem });
     // The rendered text may contain secrets: report the line only.
-    let read = yaml::read_all(&text).map_err(|error| problem(format!("renders to no YAML at line {}", error.line)))?;
+    let read =
+        yaml::read_all(&text).map_err(|error| problem(format!("renders to invalid YAML at line {}", error.line)))?;
     let documents = read.into_iter().map(|document| document.value).filter(|value| !is_empty_document(value));
     Ok(documents.enumerate().map(|(number, value)| (format!("{place} document {number}"), value)).collect())
 }
@@ -88,7 +89,7 @@ fn in_own_namespace(own: &PlugMeta, place: &str, mut object: Value) -> Result<Va
     if !is_name(name) {
         // The name may come from a Secret.
         return Err(wrong(
-            "metadata.name is no name: it is `.`, `..`, longer than 253 bytes, or has `/`, `%`, `?`, `#` or a space",
+            "metadata.name must be a valid object name: at most 253 bytes, neither `.` nor `..`, without `/`, `%`, `?`, `#` and spaces",
         ));
     }
     match object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default() {

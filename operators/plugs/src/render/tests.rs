@@ -247,7 +247,7 @@ fn a_mongo_plug_does_not_fit_a_postgres_socket() {
     };
     assert_eq!(
         fits(json!({"name": "mongo"}), json!({"name": "postgres", "version": "v1"})).unwrap_err(),
-        "spec.interface: plug wants the interface mongo, and the socket has postgres v1; couple to another"
+        "spec.interface: plug requires the interface mongo, and the socket has postgres v1; couple to another socket"
     );
     assert!(fits(json!({"name": "mongo"}), json!({"name": "mongo", "version": "v1"})).is_ok());
     assert!(fits(json!({"name": "mongo", "version": "v2"}), json!({"name": "mongo", "version": "v1"})).is_err());
@@ -272,7 +272,7 @@ fn string_templates_may_give_nothing_or_several() {
     let names: Vec<&Value> = all.iter().map(|one| &one.object["metadata"]["name"]).collect();
     assert_eq!(names, ["a", "n"]);
     assert_eq!(all[0].object["metadata"]["namespace"], "shop");
-    assert!(one("a: [").unwrap_err().contains("renders to no YAML"), "without what was rendered");
+    assert!(one("a: [").unwrap_err().contains("renders to invalid YAML"), "without what was rendered");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn field_of(object: &Value, var: &Var, wanted: &ObjectQuery<'_>) -> Result<Strin
     }
 }
 
-/// Returns the config of a side after the interface is applied. `told` are the values from its apparatus.
+/// Returns the config of a side after the interface is applied. `apparatus_values` are the values from its apparatus.
 ///
 /// # Errors
 /// [`ComputeError`] of the source, of a template or of the interface.

@@ -67,7 +67,7 @@ impl SocketRun<'_> {
         let mut plan = Plan::ordered();
         let mut status = self.object["status"].clone();
         if apparatus.has_pod() && self.is_namespace_terminating()? {
-            return Ok(Some(self.without_call(status, "the namespace is going")));
+            return Ok(Some(self.without_call(status, "the namespace is being deleted")));
         }
         let (word, body) = (CouplingEvent::Deleted.as_str(), event_body(CouplingSide::Socket, &socket.manifest, None));
         let (why, patience) = match self.driver.event(&apparatus, word, &self.event_mark_of(word), body, &mut plan)? {

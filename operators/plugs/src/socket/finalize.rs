@@ -88,7 +88,7 @@ impl SocketRun<'_> {
                 known["abandoned"] = json!([]);
             }
             if let Some(all) = known["abandoned"].as_array_mut().filter(|all| !all.iter().any(|one| *one == shown)) {
-                words.push(format!("gave up on {shown}: {}", refusal.message));
+                words.push(format!("could not delete {shown}: {}", refusal.message));
                 all.push(shown.into());
             }
         }

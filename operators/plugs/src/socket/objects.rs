@@ -94,7 +94,7 @@ impl SocketRun<'_> {
                 && live["metadata"]["uid"] == known["replaced"][replacement_key(event, &made)]
             {
                 self.remove(plan, &made)?;
-                return Err(SocketHalt::Waiting(format!("{} to be gone", made.display_name())));
+                return Err(SocketHalt::Waiting(format!("{} to be deleted", made.display_name())));
             }
             let Some(resource) = kinds::resource(self.view, &made.api_version, &made.kind)? else { continue };
             let account = ServiceAccount { namespace: made.account.0.clone(), name: made.account.1.clone() };

@@ -87,9 +87,9 @@ fn the_number_of_many_plugs_is_written_once_a_second_and_of_a_few_at_once() {
     let first = first.unwrap();
     assert_eq!((first["created"].as_bool(), &first["plugs"]["coupled"]), (Some(true), &json!(0)));
     let (one, _) = shown(first, 1, "2026-01-01T00:00:00.1Z");
-    let one = one.expect("that there is one is told at once");
+    let one = one.expect("the first plug is reported at once");
     let (two, _) = shown(one, 2, "2026-01-01T00:00:00.2Z");
-    let two = two.expect("of a few each is told at once");
+    let two = two.expect("each of a few plugs is reported at once");
     let (many, _) = shown(two, 99, "2026-01-01T00:00:10Z");
     let many = many.unwrap();
     let (none, again) = shown(many.clone(), 100, "2026-01-01T00:00:10.3Z");

@@ -135,7 +135,7 @@ async fn case_5_what_was_read_is_watched() {
     stage.until_data("shop", "made", json!({"p": "hunter2-second", "c": "two", "v": "two"})).await;
     stage.until_idle().await;
     assert_eq!(updates(stage.events("shop", "web").await), 3, "mending is no event");
-    stage.patch(&config_map("shop", "made"), json!({"data": {"c": "somebody else's"}})).await;
+    stage.patch(&config_map("shop", "made"), json!({"data": {"c": "of another writer"}})).await;
     let conflict = stage.until_plug_reason("web", "Error").await;
     assert!(
         condition(&conflict, "Conflict")["message"].as_str().unwrap().contains(".data.c"),
@@ -314,7 +314,7 @@ async fn case_19_consent_is_asked_for_and_can_be_withdrawn() {
     let refused = stage.until_plug_reason("web", "NotAllowed").await;
     assert_eq!(
         condition(&refused, "Coupled")["message"],
-        "namespace shop may not use the socket: its owner allows that in spec.consent"
+        "namespace shop may not use the socket: the owner of the socket must allow the namespace in spec.consent"
     );
     stage
         .patch(
@@ -355,7 +355,7 @@ async fn case_20_and_29_deletion_needs_neither_secret_nor_role() {
     let failed = stage.until_plug_reason("web", "Error").await;
     assert_eq!(
         condition(&failed, "Failed")["message"],
-        "spec.configSecretName: secrets \"s\" not found; create it, or name another"
+        "spec.configSecretName: secrets \"s\" not found; create it, or reference another"
     );
     stage.delete("/apis/rbac.authorization.k8s.io/v1/namespaces/data/rolebindings/all").await;
     stage.delete(&path("web")).await;
@@ -435,7 +435,7 @@ async fn case_26_a_result_may_come_late() {
         json!({"name": "done", "objref": {"kind": "ConfigMap", "name": "job"}, "fieldref": {"fieldPath": "data.done"}});
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}, "resultVars": [var], "resultTemplate": {"done": "{% .resultVars.done %}"},
         "resultResources": [{"template": map("after", json!({"done": "{% .result.done %}"}))}]})).await;
-    let words = "spec.resultVars[0].objref: configmaps \"job\" not found; create it, or name another";
+    let words = "spec.resultVars[0].objref: configmaps \"job\" not found; create it, or reference another";
     let waits = |plug: Option<&Value>| plug.is_some_and(|plug| condition(plug, "Waiting")["message"] == words);
     let waiting = stage.until(&path("web"), words, waits).await.unwrap();
     assert_eq!(condition(&waiting, "Coupled")["reason"], "CouplingInProcess");
@@ -558,5 +558,5 @@ async fn case_12_wrong_words_are_refused_at_admission() {
     let entry = &bare["spec"]["resources"][0];
     assert_eq!((&entry["do"], &entry["when"]), (&json!("apply"), &json!(["coupled", "updated"])));
     let failed = stage.until_plug_reason("bare", "Error").await;
-    assert_eq!(condition(&failed, "Failed")["message"], "spec.socket is missing: it names the socket to couple to");
+    assert_eq!(condition(&failed, "Failed")["message"], "spec.socket is missing: set it to the socket to couple to");
 }

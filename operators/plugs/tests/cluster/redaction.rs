@@ -34,7 +34,7 @@ fn forged() -> CouplingRecord {
         removed_when_decoupled: true,
         path: String::new(),
     };
-    let made = json!({"when": ["decoupled"], "template": map("planted", json!({"by": "whoever writes Secrets"}))});
+    let made = json!({"when": ["decoupled"], "template": map("planted", json!({"by": "a writer of Secrets"}))});
     let socket = json!({"metadata": {"name": "db", "namespace": "kube-system", "uid": "s"},
         "spec": {"serviceAccountName": "strong", "resources": [made]}});
     let plug = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "p"}, "spec": {}});
@@ -74,7 +74,7 @@ async fn a_forged_record_makes_and_removes_nothing() {
     stage.delete(&format!("{GROUP}/namespaces/shop/plugs/web")).await;
     stage.until_deleted(&format!("{GROUP}/namespaces/shop/plugs/web")).await;
     stage.until_idle().await;
-    assert!(stage.get(&config_map("kube-system", "victim")).await.is_some(), "it was nobody's to remove");
+    assert!(stage.get(&config_map("kube-system", "victim")).await.is_some(), "the plug must not remove it");
     assert!(stage.get(&config_map("kube-system", "planted")).await.is_none(), "nor was anything to be made");
 }
 
@@ -116,7 +116,7 @@ async fn what_depends_on_a_secret_is_not_shown_however_it_was_made() {
     assert_eq!(shown_result(&stage).await, wanted);
     let binding = stage.get(&format!("{SECRETS}/web-binding")).await.unwrap();
     let pin = STANDARD.decode(binding["data"]["pin"].as_str().unwrap()).unwrap();
-    assert_eq!(pin, b"12", "whoever may read Secrets reads it there");
+    assert_eq!(pin, b"12", "readers of Secrets find it there");
     // If no result is redacted, the Secret is deleted.
     stage.patch(&format!("{GROUP}/namespaces/data/sockets/db"), json!({"spec": {"resultTemplate": null}})).await;
     stage.until_deleted(&format!("{SECRETS}/web-binding")).await;

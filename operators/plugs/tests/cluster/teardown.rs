@@ -143,10 +143,10 @@ async fn what_is_recreated_at_the_beginning_and_the_parting_is_another_object_th
         let made = stage.create(&format!("/api/v1/namespaces/{namespace}/configmaps"), map(name, json!({}))).await;
         before.push((namespace, name, uid(made)));
     }
-    let anew =
+    let recreated =
         |when: &str, name: &str| json!({"do": "recreate", "when": [when], "template": map(name, json!({"at": when}))});
-    stage.socket("db", json!({"resources": [anew("created", "born")]})).await;
-    let all = [anew("created", "begin"), anew("decoupled", "part"), anew("deleted", "end")];
+    stage.socket("db", json!({"resources": [recreated("created", "born")]})).await;
+    let all = [recreated("created", "begin"), recreated("decoupled", "part"), recreated("deleted", "end")];
     stage.plug("web", json!({"socket": at_db(), "resources": all})).await;
     stage.until_plug_reason("web", "CouplingSucceeded").await;
     stage.until_data("shop", "begin", json!({"at": "created"})).await;
@@ -210,5 +210,8 @@ async fn a_name_that_is_none_is_refused_as_one() {
         .await;
     let plug = stage.until_plug_reason("web", "Error").await;
     let words = condition(&plug, "Failed")["message"].as_str().unwrap().to_string();
-    assert!(words.contains("spec.resources[0].template") && words.contains("metadata.name is no name"), "{words}");
+    assert!(
+        words.contains("spec.resources[0].template") && words.contains("metadata.name must be a valid object name"),
+        "{words}"
+    );
 }

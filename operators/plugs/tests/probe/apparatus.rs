@@ -117,7 +117,7 @@ fn problem(heard: &[RecordedCall], all: bool, twice: usize) -> Option<String> {
     let marked: Vec<&str> = heard.iter().map(|one| one.mark.as_str()).filter(|mark| !mark.is_empty()).collect();
     let distinct: BTreeSet<&str> = marked.iter().copied().collect();
     let repeated = marked.len() - distinct.len();
-    (repeated > twice).then(|| format!("{repeated} events were told again: {heard:?}"))
+    (repeated > twice).then(|| format!("{repeated} events were sent again: {heard:?}"))
 }
 
 /// Performs one run for each fault with the given failure of the program, and checks the recorded calls.

@@ -31,7 +31,7 @@ pub(super) fn send(call: &ApparatusCall) -> (CallAnswer, Option<Vec<u8>>) {
     }
     // A decision on an event loop, as in fault tests, cannot run a second event loop on the same thread.
     let waited = std::thread::scope(|scope| scope.spawn(|| wait(call)).join());
-    waited.unwrap_or_else(|_| (CallAnswer::Broken("the call was given up".to_string()), None))
+    waited.unwrap_or_else(|_| (CallAnswer::Broken("the call was cancelled".to_string()), None))
 }
 
 fn wait(call: &ApparatusCall) -> (CallAnswer, Option<Vec<u8>>) {
@@ -52,8 +52,8 @@ fn wait(call: &ApparatusCall) -> (CallAnswer, Option<Vec<u8>>) {
 
 async fn exchange(call: &ApparatusCall) -> Result<(u16, Vec<u8>), CallAnswer> {
     let odd = |what: &str| CallAnswer::Broken(what.to_string());
-    let uri: Uri = call.url.parse().map_err(|_| odd("the URL cannot be read"))?;
-    let host = uri.host().ok_or_else(|| odd("the URL names no host"))?.trim_matches(['[', ']']).to_string();
+    let uri: Uri = call.url.parse().map_err(|_| odd("the URL is invalid"))?;
+    let host = uri.host().ok_or_else(|| odd("the URL has no host"))?.trim_matches(['[', ']']).to_string();
     let tls = uri.scheme_str() == Some("https");
     let port = uri.port_u16().unwrap_or(if tls { 443 } else { 80 });
     let stream = TcpStream::connect((host.as_str(), port)).await;
@@ -62,7 +62,7 @@ async fn exchange(call: &ApparatusCall) -> Result<(u16, Vec<u8>), CallAnswer> {
     if !tls {
         return converse(TokioIo::new(stream), request).await;
     }
-    let name = ServerName::try_from(host).map_err(|_| odd("the host of the URL cannot have a certificate"))?;
+    let name = ServerName::try_from(host).map_err(|_| odd("the host of the URL is not a valid server name"))?;
     let connector = TlsConnector::from(verifying().map_err(|error| CallAnswer::Broken(error.to_string()))?);
     let stream = connector.connect(name, stream).await.map_err(|error| CallAnswer::Broken(error.to_string()))?;
     converse(TokioIo::new(stream), request).await
