@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 fn main() {
-    let port = std::env::var("PORT").expect("a local process is told its port");
+    let port = std::env::var("PORT").expect("a local process has PORT in its environment");
     let listener = TcpListener::bind(format!("127.0.0.1:{port}")).expect("the port is free");
     for stream in listener.incoming().flatten() {
         serve(stream);

@@ -108,7 +108,7 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
         "silent" => return,
         "undeclared" => {
             mutation(output, "Apply", "stray-out", &said(key, &words));
-            mutation(output, "Apply", "somebody-elses", &named("somebody-elses", key, "taken over"));
+            mutation(output, "Apply", "undeclared", &named("undeclared", key, "taken over"));
         }
         "link" => {
             let folder = folder(output, "Apply");
@@ -384,7 +384,7 @@ fn hidden(file: Option<String>) -> Result<String, String> {
     }
     // Memory is checked every ten milliseconds.
     std::thread::sleep(Duration::from_millis(200));
-    Ok("300 MiB that nobody sees".to_string())
+    Ok("300 MiB that no file shows".to_string())
 }
 
 /// Holds 512 MiB of page tables without any pages.

@@ -7,10 +7,12 @@ use switchboard_gather::discovery::{ACCEPT, Discovery};
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
     /// The request failed.
-    #[error("could not ask the cluster what it serves")]
+    #[error("could not read the types that the cluster serves")]
     Request(#[source] Box<kube::Error>),
     /// The cluster answered without aggregated discovery.
-    #[error("could not learn what the cluster serves: it has no aggregated discovery, which Kubernetes has since 1.27")]
+    #[error(
+        "could not read the types that the cluster serves: it has no aggregated discovery, which needs Kubernetes 1.27 or newer"
+    )]
     NotAggregated,
 }
 

@@ -149,7 +149,7 @@ fn evict_oldest<T>(of: &mut BTreeMap<EventKey, T>, last: impl Fn(&T) -> i64) {
 }
 
 fn location(event: &ProgramWrite) -> EventKey {
-    vec![event.place.clone(), event.of.group.clone(), event.namespace.clone()]
+    vec![event.cluster_type.clone(), event.of.group.clone(), event.namespace.clone()]
 }
 
 /// Returns all fields but the message, as in client-go: without the revision of the object.

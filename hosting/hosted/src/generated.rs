@@ -123,7 +123,7 @@ impl GeneratedObjects {
         match alike {
             _ if equal => CreateDecision::Exists,
             MAX_ALIKE.. => CreateDecision::TooMany(format!(
-                "makes {prefix}* of {} again and again: {alike} are there that differ in values alone, as of something random",
+                "creates a new {} named {prefix}* in every run: {alike} exist with the same fields and other values; remove random values from the output",
                 wanted.resource
             )),
             _ => CreateDecision::Create,

@@ -33,10 +33,10 @@ use crate::run_result::RunResult;
 #[derive(Debug, thiserror::Error)]
 pub enum HostingError {
     /// The program does not exist.
-    #[error("there is no program {}", .0.display())]
+    #[error("program {} does not exist", .0.display())]
     NoProgram(PathBuf),
     /// A file of `files` does not exist.
-    #[error("there is no file or folder {} that `files` names", .0.display())]
+    #[error("could not find {}, which `files` lists", .0.display())]
     NoFile(PathBuf),
     /// A command could not be run.
     #[error("could not run {command}")]
@@ -48,7 +48,7 @@ pub enum HostingError {
         source: SandboxError,
     },
     /// A command failed.
-    #[error("{} does not say what it reads and writes: {why}", program.display())]
+    #[error("could not read the declaration of {}: {why}", program.display())]
     NoContract {
         /// Path of the program.
         program: PathBuf,
@@ -56,7 +56,7 @@ pub enum HostingError {
         why: String,
     },
     /// A command printed an invalid declaration.
-    #[error("could not understand {command} of {}: {why}", program.display())]
+    #[error("could not parse the output of {command} of {}: {why}", program.display())]
     InvalidContract {
         /// Path of the program.
         program: PathBuf,
@@ -72,13 +72,15 @@ pub enum HostingError {
     #[error("could not read `egress`")]
     Egress(#[source] EgressRuleError),
     /// No sandbox can be created.
-    #[error("could not make a sandbox")]
+    #[error("could not create the sandbox")]
     Sandbox(#[source] SandboxError),
     /// The live command has no service account.
-    #[error("`live` needs a `serviceAccount`: the program talks to the user workload cluster as itself")]
+    #[error(
+        "`live` needs a `serviceAccount`: the program accesses the user workload cluster with a token of this account"
+    )]
     NoAccount,
     /// The program cannot get access to the user workload cluster.
-    #[error("could not give the program access to the user workload cluster")]
+    #[error("could not create access to the user workload cluster for the program")]
     Access(#[source] WorkloadAccessError),
 }
 
@@ -329,12 +331,13 @@ impl ExternalOperator for HostedOperator {
 
     fn call(&self, request: &Value) -> Result<Value, String> {
         let now = request["now"].as_str().unwrap_or_default();
-        let runner = self.runner.as_ref().ok_or("the program is not run here")?;
+        let runner = self.runner.as_ref().ok_or("the program does not run in this process")?;
         let answer = match (request["command"].as_str(), self.live.as_deref()) {
             (Some("apply-configuration"), _) => {
                 let prepared = self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
                 let prepared = prepared.filter(|prepared| request["input"] == prepared.fingerprint.as_str());
-                let PreparedRun { inputs, sandbox, dry_run, .. } = prepared.ok_or("its input is not there any more")?;
+                let PreparedRun { inputs, sandbox, dry_run, .. } =
+                    prepared.ok_or("the prepared input no longer exists")?;
                 runner.offline(sandbox, &inputs, &self.kinds, RunTime { now, dry_run })
             }
             (Some("apply-configuration-live"), Some((access, account, rules))) => {
@@ -342,7 +345,7 @@ impl ExternalOperator for HostedOperator {
                 // The live command is skipped in a dry run.
                 runner.live(kubeconfig, rules.clone(), RunTime { now, dry_run: false })
             }
-            _ => Err("this is no question to a program".to_string()),
+            _ => Err("the request is not for a hosted program".to_string()),
         }?;
         serde_json::to_value(&answer).map_err(|error| error.to_string())
     }

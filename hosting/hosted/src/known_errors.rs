@@ -21,13 +21,13 @@ const MAX_DEPTH: usize = 32;
 pub(crate) fn find(answer: &RunResult) -> Option<String> {
     let failed = answer.results.iter().filter(|one| one.errors.iter().any(|error| matches(&error.message)));
     let mut named: Vec<String> = failed.map(|one| format!("controller {}", one.controller_name)).collect();
-    let told = answer.mutations.iter().filter(|one| contains(&one.body, MAX_DEPTH));
-    named.extend(told.filter_map(|one| Some(format!("what it writes, {}", one.without_body()?))));
+    let affected = answer.mutations.iter().filter(|one| contains(&one.body, MAX_DEPTH));
+    named.extend(affected.filter_map(|one| Some(format!("write {}", one.without_body()?))));
     let (first, more) = (named.first()?, named.len().min(MAX_NAMED));
     let named = if named.len() == 1 { first.clone() } else { named[..more].join("; ") };
     Some(format!(
-        "its library cannot record deletions in a namespace, nor updates of Namespaces, in any version so far: \
-         do these in apply-configuration-live, or leave the controller out by `controllers`; said by {named}"
+        "could not record deletions in a namespace or updates of Namespaces: no version of library-go supports these; \
+         perform them in apply-configuration-live, or exclude the controller with `controllers`; affected: {named}"
     ))
 }
 

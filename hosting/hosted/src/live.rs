@@ -34,10 +34,10 @@ pub enum WorkloadAccessError {
     #[error("could not get a token for service account {0} in time")]
     Timeout(String),
     /// The response contains no token.
-    #[error("the API server's answer holds no token for service account {0}")]
+    #[error("could not create a token for service account {0}: the API server returned none")]
     NoToken(String),
     /// The address of the API server is invalid.
-    #[error("the API server's address cannot be allowed")]
+    #[error("could not allow connections to the API server")]
     Server(#[source] EgressRuleError),
 }
 

@@ -57,7 +57,7 @@ impl PlanBuilder<'_> {
     fn add_result(&mut self, answer: &RunResult) {
         self.limit = self.limit.take().or_else(|| known_errors::find(answer));
         self.reasons.extend(answer.results.iter().filter_map(failure));
-        self.reasons.extend(answer.problems.iter().map(|problem| format!("left what cannot be used: {problem}")));
+        self.reasons.extend(answer.problems.iter().map(|problem| format!("wrote invalid output: {problem}")));
         let refused = answer.attempts.iter().filter(|attempt| !attempt.allowed);
         self.reasons.extend(refused.map(|attempt| format!("may not connect to {}", attempt.to)));
         for wanted in &answer.mutations {
@@ -70,7 +70,9 @@ impl PlanBuilder<'_> {
 
     fn add_write(&mut self, wanted: &ProgramWrite) {
         let Some(bare) = wanted.without_body() else {
-            return self.reasons.push(format!("wants {} at {}, which is not known", wanted.action, wanted.place));
+            return self
+                .reasons
+                .push(format!("may not {}: cluster type `{}` is unknown", wanted.action, wanted.cluster_type));
         };
         if let Some(why) = bare.invalid_reason(&wanted.body) {
             return self.reasons.push(format!("may not {bare}: {why}"));
@@ -136,7 +138,7 @@ impl PlanBuilder<'_> {
             // The second update was computed without the first one. The next run recomputes it.
             plan = plan
                 .requeue_after(CONFLICT_REQUEUE)
-                .waiting(format!("the first of two updates of one run to be seen: {first}"));
+                .waiting(format!("the first of two updates of one run to be observed: {first}"));
         }
         if let Some(limit) = limit {
             // A retry cannot fix a known error. Other failures are retried, and their message includes it.
@@ -162,7 +164,7 @@ fn failure(result: &ControllerResult) -> Option<String> {
         ControllerStatus::Succeeded | ControllerStatus::Skipped => None,
         ControllerStatus::Panicked => {
             let first = result.panic_stack.lines().next().unwrap_or("without a word");
-            Some(format!("controller {name} panicked, and what it wrote before is left out: {first}"))
+            Some(format!("controller {name} panicked, and its writes are skipped: {first}"))
         }
         ControllerStatus::Failed => {
             let errors: Vec<&str> = result.errors.iter().map(|error| error.message.as_str()).collect();
@@ -171,7 +173,7 @@ fn failure(result: &ControllerResult) -> Option<String> {
                 if errors.is_empty() { "without a word".into() } else { errors.join(", ") }
             ))
         }
-        ControllerStatus::Unknown => Some(format!("controller {name} does not say how it did")),
+        ControllerStatus::Unknown => Some(format!("controller {name} reports no result")),
         ControllerStatus::Other(word) => Some(format!("controller {name} ended {word}")),
     }
 }
@@ -198,7 +200,8 @@ fn mutation(wanted: &ProgramWrite, kinds: &ContractKinds) -> Result<Mutation, St
     let resource = kinds
         .resource_for_write(&wanted.of)
         .ok_or_else(|| format!("may not {}: its type is neither declared nor served", named()))?;
-    let action = Action::from_name(&wanted.action).ok_or_else(|| format!("knows no action {}", wanted.action))?;
+    let action = Action::from_name(&wanted.action)
+        .ok_or_else(|| format!("may not {}: unknown action `{}`", named(), wanted.action))?;
     let mut body = wanted.body.clone();
     let mut terms = DeleteOptions::default();
     let act = match action {
@@ -247,7 +250,7 @@ fn form(wanted: &ProgramWrite, named: &str) -> Result<PatchType, String> {
         "application/json-patch+json" => Ok(PatchType::Json),
         "application/merge-patch+json" => Ok(PatchType::Merge),
         "application/strategic-merge-patch+json" => Ok(PatchType::Strategic),
-        other => Err(format!("may not {named}: {other:?} is no kind of patch")),
+        other => Err(format!("may not {named}: `{other}` is not a patch type")),
     }
 }
 

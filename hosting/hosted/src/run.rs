@@ -115,7 +115,8 @@ impl ProgramRunner {
         let written = folder.write(&inputs.objects(kinds), Some(&locked(&self.discovery)));
         let written = written.map_err(|error| error_chain(&error))?;
         if written.written > 0 {
-            make_readable(&self.program.input()).map_err(|error| format!("could not open its input to it: {error}"))?;
+            make_readable(&self.program.input())
+                .map_err(|error| format!("could not make its input readable: {error}"))?;
         }
         tracing::debug!(operator = %self.program.name, written = written.written, unchanged = written.unchanged, "input");
         self.run(sandbox, "apply-configuration", when)
@@ -178,7 +179,7 @@ impl ProgramRunner {
     /// Returns the result of a run. An incomplete run has no result.
     fn interpret(&self, finished: &JobOutcome) -> Result<RunResult, String> {
         let end = finished.end;
-        let void = |what: &str| Err(format!("{end}{what}: nothing of it is written{}", stderr_tail(finished)));
+        let void = |what: &str| Err(format!("{end}{what}: its writes are discarded{}", stderr_tail(finished)));
         if finished.usage.disk_full {
             return void(&format!(", with its {} MiB of disk full", locked(&self.limits).disk_bytes >> 20));
         }
@@ -187,9 +188,9 @@ impl ProgramRunner {
         }
         let most = locked(&self.limits).disk_bytes;
         let paths =
-            finished.output.files(most).map_err(|error| format!("left an odd output: {}", error_chain(&error)))?;
+            finished.output.files(most).map_err(|error| format!("left an invalid output: {}", error_chain(&error)))?;
         if paths.len() > MAX_OUTPUT_FILES {
-            return Err(format!("left {} files, which is too much", paths.len()));
+            return Err(format!("left {} files, and at most {MAX_OUTPUT_FILES} are allowed", paths.len()));
         }
         if !paths.iter().any(|path| path == Path::new(RESULTS)) {
             return void(&format!(" without {RESULTS}"));
@@ -198,22 +199,22 @@ impl ProgramRunner {
         let mut files = BTreeMap::new();
         for path in paths {
             let content = std::fs::read(root.join(&path));
-            let content = content.map_err(|error| format!("left {} that cannot be read: {error}", path.display()))?;
+            let content = content.map_err(|error| format!("could not read its output {}: {error}", path.display()))?;
             files.insert(path.display().to_string(), content);
         }
         let directory = read_files(&files, None);
         let Some(results) = directory.results else {
             let why = directory.problems.first().map(|one| one.message.clone()).unwrap_or_default();
-            return Err(format!("left a {RESULTS} that cannot be read: {why}"));
+            return Err(format!("could not read its {RESULTS}: {why}"));
         };
         // The results must contain every controller, including skipped ones.
         if results.controller_results.is_empty() {
-            return void(&format!(" with a {RESULTS} of no controllers"));
+            return void(&format!(" with a {RESULTS} without controllers"));
         }
         let said = results.failures().next().is_some();
         let unspecified = directory.mutations.iter().any(|mutation| mutation.cluster == OutputCluster::Unspecified);
         if end != RunEnd::Exited(0) && !said && !unspecified {
-            return void(", though every controller says that it succeeded");
+            return void(", although every controller reports success");
         }
         let mut problems: Vec<String> =
             directory.problems.iter().map(|one| format!("{}: {}", one.file, one.message)).collect();

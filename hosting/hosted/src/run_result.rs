@@ -31,7 +31,7 @@ pub(crate) struct RunResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProgramWrite {
-    pub place: String,
+    pub cluster_type: String,
     pub action: String,
     pub of: ResourceType,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -60,7 +60,7 @@ impl ProgramWrite {
     pub fn of(mutation: &Mutation) -> Result<Self, String> {
         let wrong = |error: switchboard_object::yaml::YamlError| format!("{mutation}: {}", error.message);
         Ok(Self {
-            place: mutation.cluster.to_string(),
+            cluster_type: mutation.cluster.to_string(),
             action: mutation.action.to_string(),
             of: mutation.resource_type(),
             subresource: mutation.subresource.clone(),
@@ -87,8 +87,8 @@ impl ProgramWrite {
 
     /// Returns the mutation without its body, to check it against the declared outputs.
     pub fn without_body(&self) -> Option<Mutation> {
-        let place = OutputCluster::from_name(&self.place)?;
-        let mut bare = Mutation::object(place, Action::from_name(&self.action)?, &self.of, &Value::Null);
+        let cluster_type = OutputCluster::from_name(&self.cluster_type)?;
+        let mut bare = Mutation::object(cluster_type, Action::from_name(&self.action)?, &self.of, &Value::Null);
         bare.namespace = self.namespace.clone();
         bare.name = self.name.clone();
         bare.generate_name = self.generate_name.clone();

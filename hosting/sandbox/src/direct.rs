@@ -52,8 +52,8 @@ pub(crate) fn run(folder: &Path, running: &RunningGroups, job: &SandboxJob) -> R
     command.envs(&job.env).current_dir(work.join("tmp")).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut group = running.start(&mut command, &made)?;
-    let stdout = group.child.stdout.take().expect("stdout was asked for as a pipe");
-    let stderr = group.child.stderr.take().expect("stderr was asked for as a pipe");
+    let stdout = group.child.stdout.take().expect("stdout is a pipe");
+    let stderr = group.child.stderr.take().expect("stderr is a pipe");
     let (listens, until) = wire::socket_pair().map_err(SandboxError::Launcher)?;
     let also = listens.try_clone().map_err(SandboxError::Launcher)?;
     let stdout = stream::head(StoppableReader::new(stdout, listens), job.limits.stdout_bytes);

@@ -121,8 +121,8 @@ impl fmt::Display for RunEnd {
         match self {
             RunEnd::Exited(code) => write!(f, "exited with {code}"),
             RunEnd::Signalled(signal) => write!(f, "was killed by signal {signal}"),
-            RunEnd::Deadline => f.write_str("did not end in its time and was killed"),
-            RunEnd::Memory(bytes) => write!(f, "held {} MiB of memory and was killed", bytes >> 20),
+            RunEnd::Deadline => f.write_str("exceeded its time limit and was killed"),
+            RunEnd::Memory(bytes) => write!(f, "used {} MiB of memory and was killed", bytes >> 20),
         }
     }
 }
@@ -188,13 +188,13 @@ const MAX_DEPTH: usize = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// The output contains a link, pipe or socket, which must not be followed.
-    #[error("{} in the output is neither a file nor a folder", .0.display())]
+    #[error("{} is neither a file nor a folder", .0.display())]
     NotAFile(PathBuf),
     /// Folders are nested too deeply.
-    #[error("the folders of the output lie more than {MAX_DEPTH} deep")]
+    #[error("its folders are nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// The files are too large. Sparse files use no disk space but would fill the reader's memory.
-    #[error("the files of the output say they are {bytes} bytes long together, and {most} are allowed")]
+    #[error("its files have {bytes} bytes, and at most {most} are allowed")]
     TooLong {
         /// Total size.
         bytes: u64,
@@ -202,7 +202,7 @@ pub enum OutputError {
         most: u64,
     },
     /// The output could not be read.
-    #[error("could not look at the output")]
+    #[error("could not read the output")]
     Read(#[source] std::io::Error),
 }
 

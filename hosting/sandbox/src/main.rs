@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(folder), Some(program)) = (arguments.next(), arguments.next()) else {
-        return Err("give a folder to work in, and a program".into());
+        return Err("pass a work folder and a program".into());
     };
     let request: SandboxRequest = match std::env::var("SANDBOX") {
         Ok(text) => serde_json::from_str(&text)?,

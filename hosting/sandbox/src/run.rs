@@ -26,7 +26,7 @@ const NOBODY_ID: u32 = 65534;
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The machine does not support sandboxes.
-    #[error("there is no sandbox on this machine: {what}")]
+    #[error("could not create a sandbox on this machine: {what}")]
     Unsupported {
         /// Missing feature.
         what: String,
@@ -40,13 +40,13 @@ pub enum SandboxError {
         reason: String,
     },
     /// The launcher could not be started, or the connection to it failed.
-    #[error("could not start the sandbox's launcher")]
+    #[error("could not start the launcher of the sandbox")]
     Launcher(#[source] io::Error),
     /// The launcher exited without a message.
-    #[error("the sandbox's launcher ended before the program did")]
+    #[error("the launcher of the sandbox exited before the program")]
     LauncherExited,
     /// A step of the creation failed.
-    #[error("could not make a sandbox: {step}: {error}")]
+    #[error("could not create the sandbox: {step}: {error}")]
     Setup {
         /// Failed step.
         step: String,
@@ -57,7 +57,7 @@ pub enum SandboxError {
     #[error("could not use the work folder {}", .0.display())]
     Folder(PathBuf, #[source] io::Error),
     /// The host is shutting down.
-    #[error("nothing is run any more: the host ends")]
+    #[error("could not run the program: Switchboard is shutting down")]
     Stopped,
 }
 
@@ -158,8 +158,8 @@ impl Sandbox {
     }
 
     fn run_confined(&self, mut launched: LauncherProcess, job: &SandboxJob) -> Result<JobOutcome, SandboxError> {
-        let stdout = launched.child.stdout.take().expect("stdout was asked for as a pipe");
-        let stderr = launched.child.stderr.take().expect("stderr was asked for as a pipe");
+        let stdout = launched.child.stdout.take().expect("stdout is a pipe");
+        let stderr = launched.child.stderr.take().expect("stderr is a pipe");
         let (stdout, stderr) = (stream::head(stdout, job.limits.stdout_bytes), stream::tail(stderr, STDERR_BYTES));
         let outcome = launched.finish_handshake().and_then(|()| self.converse(&launched.line, job));
         // Kills the program's descendants, which closes the other ends of the pipes.
@@ -323,7 +323,7 @@ fn map_users(process: u32) -> Result<(), SandboxError> {
     for file in ["uid_map", "gid_map"] {
         let written = std::fs::write(format!("/proc/{process}/{file}"), format!("0 0 1\n{NOBODY_ID} {NOBODY_ID} 1\n"));
         written.map_err(|error| SandboxError::Unsupported {
-            what: format!("the users of a user namespace cannot be set, though this is root ({file}: {error})"),
+            what: format!("the user mapping of a user namespace cannot be set, although the process runs as root ({file}: {error})"),
         })?;
     }
     Ok(())

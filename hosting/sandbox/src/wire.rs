@@ -74,8 +74,10 @@ pub(crate) fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 pub(crate) fn send(line: impl AsFd, message: &impl Serialize, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let bytes = serde_json::to_vec(message)?;
     if bytes.len() > MAX_MESSAGE_BYTES {
-        let text =
-            format!("environment, arguments and kubeconfig take {} bytes together, which is too much", bytes.len());
+        let text = format!(
+            "environment, arguments and kubeconfig take {} bytes together, and at most {MAX_MESSAGE_BYTES} are allowed",
+            bytes.len()
+        );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];

@@ -53,13 +53,13 @@ fn wait(mut child: Child, timeout: Duration) -> io::Result<ProgramExit> {
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
         return Err(io::Error::other("the process has no id"));
     };
-    let (ended, told) = mpsc::channel();
+    let (ended, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         // The process is not reaped yet, so its group id cannot be reused.
         let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         let _ = ended.send(());
     });
-    let in_time = told.recv_timeout(timeout).is_ok();
+    let in_time = receiver.recv_timeout(timeout).is_ok();
     // Also kills child processes that were not waited for. An empty group is not an error.
     let _ = kill_process_group(pid, Signal::KILL);
     let status = child.wait()?;

@@ -62,7 +62,7 @@ impl SuiteReport {
     }
 
     fn count(&self, verdict: CaseVerdict) -> usize {
-        self.cases.iter().filter(|told| told.verdict == verdict).count()
+        self.cases.iter().filter(|case| case.verdict == verdict).count()
     }
 }
 
@@ -76,9 +76,9 @@ impl fmt::Display for CaseReport {
 
 impl fmt::Display for SuiteReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for told in &self.cases {
-            writeln!(f, "{told}")?;
-            for line in told.differences.iter().flat_map(|difference| difference.lines()) {
+        for case in &self.cases {
+            writeln!(f, "{case}")?;
+            for line in case.differences.iter().flat_map(|difference| difference.lines()) {
                 writeln!(f, "  {line}")?;
             }
         }
@@ -122,7 +122,7 @@ impl SuiteProgress {
 mod tests {
     use super::*;
 
-    fn told(case: &str, verdict: CaseVerdict, differences: &[&str]) -> CaseReport {
+    fn report(case: &str, verdict: CaseVerdict, differences: &[&str]) -> CaseReport {
         let differences = differences.iter().map(ToString::to_string).collect();
         CaseReport { case: case.into(), name: "a".into(), verdict, took_ms: 310, differences }
     }
@@ -131,9 +131,9 @@ mod tests {
     fn report_lists_differences_below_the_case() {
         let report = SuiteReport {
             cases: vec![
-                told("a", CaseVerdict::Passed, &[]),
-                told("b", CaseVerdict::Failed, &["missing: x\n    -y"]),
-                told("c", CaseVerdict::TimedOut, &["took longer than 1 s"]),
+                report("a", CaseVerdict::Passed, &[]),
+                report("b", CaseVerdict::Failed, &["missing: x\n    -y"]),
+                report("c", CaseVerdict::TimedOut, &["took longer than 1 s"]),
             ],
         };
         let expected = format!(

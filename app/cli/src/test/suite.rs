@@ -213,7 +213,7 @@ fn exit_problem(case: &OperatorCase, attempt: &CaseRun, output: &Path, timeout: 
         ProgramExit::Exited(code) => Some(format!("exited with {code}{}", log_tail())),
         ProgramExit::Killed(signal) => Some(format!("was killed by signal {signal}{}", log_tail())),
         ProgramExit::OutOfMemory(bytes) => {
-            Some(format!("held {} MiB of memory and was killed{}", bytes >> 20, log_tail()))
+            Some(format!("used {} MiB of memory and was killed{}", bytes >> 20, log_tail()))
         }
         ProgramExit::TimedOut => {
             Some(format!("took longer than {} s and was killed{}", timeout.as_secs_f64(), log_tail()))
@@ -266,7 +266,7 @@ fn fault_test(case: &OperatorCase) -> Vec<String> {
     };
     let factory = move || operators::operator(&name).expect("it was found before");
     let report = switchboard_probe::Probe::of(factory).given(inputs).run();
-    report.failures.iter().map(|failure| format!("fault test: {}: {}", failure.fault, failure.what)).collect()
+    report.failures.iter().map(|failure| format!("fault test: {}: {}", failure.fault, failure.problem)).collect()
 }
 
 /// Removes the fields that a server sets, so that the object can be created on another cluster.

@@ -161,7 +161,7 @@ fn program_under_test_has_no_network_by_default() {
     fs::copy(&*crate::hosted_programs::STRAY, desk.path("cases/a/operator")).unwrap();
     let output = desk.test(&[]);
     assert!(out(&output).contains("Network is unreachable"), "{}", out(&output));
-    assert!(listener.accept().is_err(), "somebody came out of the sandbox");
+    assert!(listener.accept().is_err(), "the program left the sandbox");
     desk.test(&["--no-sandbox"]);
     assert!(listener.accept().is_ok(), "without one it may");
 }
@@ -365,9 +365,9 @@ fn a_native_operator_speaks_the_contract() {
     assert_eq!(fs::read_dir(folder).unwrap().count(), 3, "body, metadata and options");
     let skipped = apply("greeter", "apply-configuration", &["--controllers", "*,-greeter"]);
     assert_eq!(skipped.status.code(), Some(0), "{}", stderr_text(&skipped));
-    let unknown = apply("greeter", "apply-configuration", &["--controllers=nobody"]);
+    let unknown = apply("greeter", "apply-configuration", &["--controllers=stranger"]);
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(stderr_text(&unknown).contains("there is no controller `nobody`"), "{}", stderr_text(&unknown));
+    assert!(stderr_text(&unknown).contains("unknown controller `stranger`"), "{}", stderr_text(&unknown));
     let live = apply("greeter", "apply-configuration-live", &["--kubeconfig", "/no/such/file"]);
     assert_eq!(live.status.code(), Some(1), "a kubeconfig that cannot be read is refused");
     let dead = desk.path("dead.kubeconfig");

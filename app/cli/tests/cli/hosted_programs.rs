@@ -61,7 +61,7 @@ async fn program_is_triggered_by_declared_inputs_and_replayed_without_running() 
     put_words(&running, "good day").await;
     out(&running, "aloud", "good day").await;
     // An undeclared object does not trigger a run; a declared one does.
-    running.guest("somebody-else").await;
+    running.guest("unrelated").await;
     put_words(&running, "good night").await;
     out(&running, "aloud", "good night").await;
     running.row("stray", |row| row["state"] == "Ready" && row["writes"] == 3).await;
@@ -80,7 +80,7 @@ async fn program_is_triggered_by_declared_inputs_and_replayed_without_running() 
     assert_eq!(replayed.status.code(), Some(0), "{replayed:?}");
     let journal = journal(folder.path());
     assert!(journal.contains("stray-in"), "{journal}");
-    assert!(!journal.contains("somebody-else"), "a run was caused by, or read, what is not declared: {journal}");
+    assert!(!journal.contains("unrelated"), "a run was caused by, or read, what is not declared: {journal}");
 }
 
 /// Returns the text of a state directory's journal.
@@ -97,15 +97,15 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
         ("socket", "failed: Network is unreachable"),
         ("outside", "failed: nothing outside can be read or written"),
         ("forks", "failed: no more after "),
-        ("fills", "MiB of disk full: nothing of it is written"),
-        ("hoards", "MiB of memory and was killed: nothing of it is written"),
+        ("fills", "MiB of disk full: its writes are discarded"),
+        ("hoards", "MiB of memory and was killed: its writes are discarded"),
         ("shares", "failed: after 0 MiB: Operation not permitted"),
-        ("sparse", "left an odd output: the files of the output say they are "),
-        ("never", "did not end in its time and was killed: nothing of it is written"),
-        ("panics", "controller stray-Speaker panicked, and what it wrote before is left out: boom"),
-        ("killed", "was killed by signal 9 half-way: nothing of it is written"),
-        ("crash", "exited with 2 without controller-results.yaml: nothing of it is written"),
-        ("silent", "exited with 0 without controller-results.yaml: nothing of it is written"),
+        ("sparse", "left an invalid output: its files have "),
+        ("never", "exceeded its time limit and was killed: its writes are discarded"),
+        ("panics", "controller stray-Speaker panicked, and its writes are skipped: boom"),
+        ("killed", "was killed by signal 9 half-way: its writes are discarded"),
+        ("crash", "exited with 2 without controller-results.yaml: its writes are discarded"),
+        ("silent", "exited with 0 without controller-results.yaml: its writes are discarded"),
         ("deep", "its body could not be parsed: yaml: recursion limit exceeded"),
         ("bomb", "its body could not be parsed: yaml: document contains excessive aliasing"),
         ("binary", "its body could not be parsed: yaml: line 3: not UTF-8 text"),
@@ -113,9 +113,9 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
         ("odd", "its metadata file could not be parsed: resourceType.Resource is missing"),
         ("misshapen", "its metadata is not a map"),
         ("roundabout", "is not a valid path segment"),
-        ("nested", "left an odd output: the folders of the output lie more than 16 deep"),
-        ("many", "exited with 0, with its 16 MiB of disk full: nothing of it is written"),
-        ("link", "stray-out.yaml in the output is neither a file nor a folder"),
+        ("nested", "left an invalid output: its folders are nested deeper than 16 levels"),
+        ("many", "exited with 0, with its 16 MiB of disk full: its writes are discarded"),
+        ("link", "stray-out.yaml is neither a file nor a folder"),
     ];
     let mut config = "limits: {maxConcurrent: 2}\noperators:\n".to_string();
     for (mode, _) in reasons {
@@ -132,7 +132,7 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
     }
     assert_eq!(running.maps().await.get_opt("stray-out").await.unwrap(), None);
     listener.set_nonblocking(true).unwrap();
-    assert!(listener.accept().is_err(), "somebody came out of the sandbox");
+    assert!(listener.accept().is_err(), "the program left the sandbox");
 
     // The journal has the output of programs after the kernel has stopped.
     let UpProcess { serving, folder } = running;
@@ -147,8 +147,8 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
 async fn undeclared_writes_are_refused_and_others_written() {
     let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: undeclared", "")));
     out(&running, "aloud", "nothing").await;
-    running.row("stray", failing("configmaps/default/somebody-elses of the configuration cluster is not among")).await;
-    assert_eq!(running.maps().await.get_opt("somebody-elses").await.unwrap(), None);
+    running.row("stray", failing("configmaps/default/undeclared of the configuration cluster is not among")).await;
+    assert_eq!(running.maps().await.get_opt("undeclared").await.unwrap(), None);
 }
 
 /// Returns the MiB of memory in a row of `top`.
@@ -242,7 +242,7 @@ async fn a_type_that_is_served_later_is_noticed() {
 #[tokio::test]
 async fn generate_name_creates_are_bounded() {
     let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: generates", "")));
-    running.row("stray", failing("makes stray-made-* of configmaps again and again: 3 are there")).await;
+    running.row("stray", failing("creates a new configmaps named stray-made-* in every run: 3 exist")).await;
     let maps = running.maps().await.list(&Default::default()).await.unwrap();
     let made = maps.items.iter().filter(|map| map.metadata.generate_name.as_deref() == Some("stray-made-"));
     assert_eq!(made.count(), 3);
@@ -378,16 +378,16 @@ fn invalid_programs_are_reported_before_the_start() {
         stderr_text(&output)
     };
     let printed = start("operators: [{name: a, command: bin/missing}]\n");
-    assert!(printed.contains("error: could not host a\n  there is no program"), "{printed}");
+    assert!(printed.contains("error: could not host a\n  program "), "{printed}");
     assert!(printed.contains("hint: set `command` to an absolute path"), "{printed}");
     let printed = start("operators: [{name: a, command: /bin/false}]\n");
     assert!(
-        printed.contains("/bin/false does not say what it reads and writes: input-resources exited with 1"),
+        printed.contains("could not read the declaration of /bin/false: input-resources exited with 1"),
         "{printed}"
     );
     let printed = start("operators: [{name: a, command: /bin/true}]\n");
     assert!(
-        printed.contains("/bin/true does not say what it reads and writes: input-resources prints nothing"),
+        printed.contains("could not read the declaration of /bin/true: input-resources prints nothing"),
         "{printed}"
     );
     let printed = start(&format!("operators: [{{name: a, command: {}, live: true}}]\n", STRAY.display()));

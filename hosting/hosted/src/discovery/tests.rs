@@ -52,5 +52,5 @@ fn a_program_is_told_of_what_is_usual_beside_what_the_cluster_has_of_a_group() {
             "{resource}"
         );
     }
-    assert!(!advertised_documents.apis().to_string().contains("shortNames"), "nobody reads those");
+    assert!(!advertised_documents.apis().to_string().contains("shortNames"), "no client reads those");
 }

@@ -14,7 +14,7 @@ fn event(now: i64, message: &str) -> ProgramWrite {
         "firstTimestamp": now.to_string(), "lastTimestamp": now.to_string(),
     });
     ProgramWrite {
-        place: "Management".into(),
+        cluster_type: "Management".into(),
         action: "Create".into(),
         of: ResourceType::new("", "v1", "events"),
         subresource: String::new(),
@@ -154,5 +154,5 @@ fn memory_is_bounded() {
     }
     assert_eq!((correlator.observed.len(), correlator.similar.len()), (MAX_REMEMBERED, MAX_REMEMBERED));
     let oldest = correlator.observed.values().map(|formatted| formatted.last).min();
-    assert_eq!(oldest, Some(50), "those that were told longest ago are forgotten");
+    assert_eq!(oldest, Some(50), "the oldest Events are forgotten");
 }

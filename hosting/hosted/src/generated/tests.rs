@@ -53,7 +53,7 @@ fn of_objects_that_differ_in_values_alone_only_a_few_are_made() {
     let CreateDecision::TooMany(why) = made(&alike).decide(&wanted(json!({"key": "z"})), &[]) else {
         panic!("one more was made")
     };
-    assert!(why.contains("key-* of configmaps again and again: 3 are there"), "{why}");
+    assert!(why.contains("named key-* in every run: 3 exist"), "{why}");
 }
 
 #[test]

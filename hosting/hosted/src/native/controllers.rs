@@ -6,7 +6,7 @@ pub struct ControllerSelection(Vec<String>);
 
 /// Error for an unknown controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no controller `{name}`\nhint: there are {}", known.join(", "))]
+#[error("unknown controller `{name}`\nhint: known controllers: {}", known.join(", "))]
 pub struct UnknownController {
     /// Requested name.
     pub name: String,
@@ -77,7 +77,7 @@ mod tests {
         }
         for wrong in ["c", "-c", "*,c"] {
             let error = enabled(wrong).map_err(|error| error.to_string());
-            assert_eq!(error, Err("there is no controller `c`\nhint: there are a, b".to_string()));
+            assert_eq!(error, Err("unknown controller `c`\nhint: known controllers: a, b".to_string()));
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn to_contract(
     }
     let made = match &wanted.operation {
         WriteOp::Create(_) | WriteOp::Delete { .. } if wanted.subresource.is_some() => {
-            return Err(format!("could not write down `{wanted}`: a subresource is neither created nor deleted"));
+            return Err(format!("could not record `{wanted}`: a subresource is neither created nor deleted"));
         }
         WriteOp::Create(body) => Mutation::object(place, Action::Create, &of, body),
         WriteOp::Update(body) => Mutation::object(place, twin(Action::Update, Action::UpdateStatus), &of, body),
@@ -45,7 +45,7 @@ pub(super) fn to_contract(
         WriteOp::Patch { patch_type: form, body } => {
             let action = twin(Action::Patch, Action::PatchStatus);
             Mutation::patch(place, action, &of, named, media_type(*form), body.to_string().as_bytes())
-                .map_err(|error| format!("could not write down `{wanted}`: {error}"))?
+                .map_err(|error| format!("could not record `{wanted}`: {error}"))?
         }
         WriteOp::Delete { propagation } => {
             options = Value::Null;

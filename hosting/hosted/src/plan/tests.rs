@@ -26,7 +26,7 @@ managementResources:
 
 fn wanted(place: &str, action: &str, name: &str, body: Value) -> ProgramWrite {
     ProgramWrite {
-        place: place.into(),
+        cluster_type: place.into(),
         action: action.into(),
         of: switchboard_gather::contract::ResourceType::new("", "v1", "configmaps"),
         subresource: String::new(),
@@ -39,6 +39,13 @@ fn wanted(place: &str, action: &str, name: &str, body: Value) -> ProgramWrite {
         body,
         options: Value::Null,
     }
+}
+
+#[test]
+fn recorded_writes_have_the_field_names_of_the_journal() {
+    let write = serde_json::to_value(wanted("Management", "Create", "web", body("hello"))).unwrap();
+    assert_eq!(write["clusterType"], "Management");
+    assert_eq!(write.get("place"), None);
 }
 
 fn body(text: &str) -> Value {
@@ -223,7 +230,10 @@ fn what_the_library_of_a_program_cannot_record_is_told_with_a_way_out() {
     let plan = planned_of(vec![serde_json::from_value(result).unwrap()], Vec::new());
     let UnitStatus::Failing(why) = plan.status else { panic!("{:?}", plan.status) };
     assert!(why.starts_with("its library cannot record deletions in a namespace"), "{why}");
-    assert!(why.contains("do these in apply-configuration-live") && why.contains("said by controller Sync; "), "{why}");
+    assert!(
+        why.contains("perform them in apply-configuration-live") && why.contains("affected: controller Sync; "),
+        "{why}"
+    );
     assert!(why.contains("controller Sync failed: an error on the server"), "{why}");
 }
 
@@ -235,7 +245,7 @@ fn the_same_in_a_condition_is_for_a_person_to_see_to() {
     let plan = planned("Succeeded", vec![wanted("Configuration", "ApplyStatus", "web", status)]);
     assert_eq!(shown(&plan), ["configuration apply configmaps/shop/web status"]);
     let UnitStatus::Blocked(needs) = plan.status else { panic!("{:?}", plan.status) };
-    assert!(needs.ends_with("said by what it writes, ApplyStatus configmaps/shop/web"), "{needs}");
+    assert!(needs.ends_with("affected: write ApplyStatus configmaps/shop/web"), "{needs}");
 }
 
 #[test]

@@ -78,10 +78,10 @@ fn target(uri: &Uri, connect: bool) -> Option<(String, u16)> {
 #[derive(Debug, thiserror::Error)]
 enum ConnectError {
     #[error(
-        "its name leads to an address of this machine or to the cloud's metadata: who wants that names the address"
+        "the name resolves to an address of this machine or of a cloud metadata service; add the address to the allow list to permit it"
     )]
     LocalAddress,
-    #[error("it has no address")]
+    #[error("the name has no address")]
     NoAddress,
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -133,7 +133,12 @@ async fn forward(mut request: Request<Incoming>, stream: TcpStream) -> ProxyResp
     // The rules were checked against this host, so a different `Host` header must not bypass them.
     match authority.parse() {
         Ok(host) => drop(request.headers_mut().insert(header::HOST, host)),
-        Err(_) => return response(StatusCode::BAD_REQUEST, "the host's name is no header\n".to_string()),
+        Err(_) => {
+            return response(
+                StatusCode::BAD_REQUEST,
+                "could not forward the request: the host is not a valid header value\n".to_string(),
+            );
+        }
     }
     match sender.send_request(request).await {
         Ok(mut response) => {

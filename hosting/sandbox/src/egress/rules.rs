@@ -15,7 +15,9 @@ const HTTPS: u16 = 443;
 
 /// Invalid rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no rule for connections, such as `login.example.com`, `*.example.com:8443` or `10.0.0.7:5000`")]
+#[error(
+    "`{0}` is not a valid connection rule; use a host such as `login.example.com`, `*.example.com:8443` or `10.0.0.7:5000`"
+)]
 pub struct EgressRuleError(String);
 
 /// Allow list.

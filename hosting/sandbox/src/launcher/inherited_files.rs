@@ -12,7 +12,7 @@ const LAST_KEPT: i32 = 2;
 /// Closes all inherited files but the first three. Must be called before this process opens files.
 pub(super) fn close_inherited() -> Result<(), LauncherMessage> {
     let listed = std::fs::read_dir("/proc/self/fd").and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let entries = try_step("list what is open", listed)?;
+    let entries = try_step("list the open files", listed)?;
     let numbers: Vec<i32> = entries.iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     // The entries keep the folder open.
     drop(entries);

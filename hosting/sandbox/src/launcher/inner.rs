@@ -26,12 +26,12 @@ const OPEN_FILES: u64 = 1024;
 const HOST_NAME: &[u8] = b"switchboard";
 
 pub(super) fn run() -> Result<i32, LauncherMessage> {
-    try_step("bind itself to the host's life", set_parent_process_death_signal(Some(Signal::KILL)))?;
+    try_step("set the parent death signal", set_parent_process_death_signal(Some(Signal::KILL)))?;
     let line = std::io::stdin();
-    let Some((HostMessage::Make(spec), _)) = try_step("hear from the host", wire::receive(&line))? else {
+    let Some((HostMessage::Make(spec), _)) = try_step("receive from the host", wire::receive(&line))? else {
         return Ok(1);
     };
-    try_step("name the machine", rustix::system::sethostname(HOST_NAME))?;
+    try_step("set the host name", rustix::system::sethostname(HOST_NAME))?;
     let listener = match spec.proxy {
         true => Some(listener()?),
         false => None,
@@ -47,11 +47,11 @@ pub(super) fn run() -> Result<i32, LauncherMessage> {
     let output = try_step("open the output folder", open(OUTPUT, folder, Mode::empty()))?;
     let mut files = vec![output.as_fd()];
     files.extend(listener.as_ref().map(AsFd::as_fd));
-    try_step("speak to the host", wire::send(&line, &LauncherMessage::Ready, &files))?;
+    try_step("send to the host", wire::send(&line, &LauncherMessage::Ready, &files))?;
     drop(files);
     // Only the host may accept connections.
     drop((output, listener));
-    let Some((HostMessage::Start, _)) = try_step("hear from the host", wire::receive(&line))? else { return Ok(1) };
+    let Some((HostMessage::Start, _)) = try_step("receive from the host", wire::receive(&line))? else { return Ok(1) };
     let began = std::time::Instant::now();
     let program =
         command(&spec).spawn().map_err(|error| LauncherMessage::NoProgram { error: reason(&spec, &error) })?;
@@ -59,7 +59,7 @@ pub(super) fn run() -> Result<i32, LauncherMessage> {
         drop_privileges()?;
     }
     let message = watcher::watch(&program, &spec.bounds, began);
-    try_step("speak to the host", wire::send(&line, &message, &[]))?;
+    try_step("send to the host", wire::send(&line, &message, &[]))?;
     // When process 1 exits, the kernel kills all other processes first.
     Ok(0)
 }
@@ -82,7 +82,7 @@ fn command(spec: &LaunchSpec) -> Command {
 
 /// Creates the listener that the host serves, the only way out.
 fn listener() -> Result<TcpListener, LauncherMessage> {
-    try_step("raise the loopback interface", loopback::raise())?;
+    try_step("enable the loopback interface", loopback::raise())?;
     try_step("listen for the proxy", TcpListener::bind(PROXY))
 }
 
@@ -109,7 +109,7 @@ fn drop_privileges() -> Result<(), LauncherMessage> {
     }
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    try_step("give up privileges", set_capabilities(None, sets))
+    try_step("drop privileges", set_capabilities(None, sets))
 }
 
 /// Formats a start error. A missing interpreter or library looks like a missing program.

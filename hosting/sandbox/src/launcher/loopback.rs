@@ -23,7 +23,7 @@ pub(super) fn raise() -> io::Result<()> {
     match refusal(&answer[..got]) {
         Some(0) => Ok(()),
         Some(code) => Err(io::Error::from_raw_os_error(-code)),
-        None => Err(io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer is not understood")),
+        None => Err(io::Error::new(io::ErrorKind::InvalidData, "the response of the kernel is invalid")),
     }
 }
 

@@ -23,13 +23,13 @@ pub(super) fn run() -> Result<i32, LauncherMessage> {
         unshare(namespace).map_err(|error| LauncherMessage::Unsupported { what: missing_feature(name, error) })?;
     }
     // A change of credentials resets this setting, so it follows the user namespace.
-    try_step("bind itself to the host's life", set_parent_process_death_signal(Some(Signal::KILL)))?;
+    try_step("set the parent death signal", set_parent_process_death_signal(Some(Signal::KILL)))?;
     if !user.is_root() {
         map_self(user.as_raw(), group.as_raw())?;
     }
     let line = std::io::stdin();
-    try_step("speak to the host", wire::send(&line, &LauncherMessage::Unshared, &[]))?;
-    let Some((HostMessage::Mapped, _)) = try_step("hear from the host", wire::receive(&line))? else { return Ok(1) };
+    try_step("send to the host", wire::send(&line, &LauncherMessage::Unshared, &[]))?;
+    let Some((HostMessage::Mapped, _)) = try_step("receive from the host", wire::receive(&line))? else { return Ok(1) };
     let mut inner = Command::new("/proc/self/exe");
     inner.args([LAUNCH_ARGUMENT, "inner"]).env_clear();
     inner.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
@@ -44,7 +44,7 @@ fn map_self(user: u32, group: u32) -> Result<(), LauncherMessage> {
         [("setgroups", "deny".to_string()), ("uid_map", format!("0 {user} 1\n")), ("gid_map", format!("0 {group} 1\n"))]
     {
         std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| LauncherMessage::Unsupported {
-            what: format!("a user namespace of an ordinary user gets no users ({file}: {error})"),
+            what: format!("the user mapping of a user namespace cannot be set ({file}: {error})"),
         })?;
     }
     Ok(())
@@ -53,12 +53,14 @@ fn map_self(user: u32, group: u32) -> Result<(), LauncherMessage> {
 fn missing_feature(name: &str, error: nix::errno::Errno) -> String {
     let hint = match error {
         nix::errno::Errno::EPERM | nix::errno::Errno::EACCES => {
-            "they are forbidden here: see kernel.unprivileged_userns_clone, \
+            "the system forbids them; see kernel.unprivileged_userns_clone, \
              kernel.apparmor_restrict_unprivileged_userns and the container's seccomp profile"
         }
-        nix::errno::Errno::ENOSPC => "there are too many of them: see user.max_user_namespaces and its like",
-        nix::errno::Errno::EINVAL => "this kernel was built without them",
-        _ => "the kernel gives none",
+        nix::errno::Errno::ENOSPC => {
+            "their number is exhausted; see user.max_user_namespaces and the limits of other namespaces"
+        }
+        nix::errno::Errno::EINVAL => "the kernel does not support them",
+        _ => "the kernel provides none",
     };
-    format!("{name} are missing, {hint} ({error})")
+    format!("{name} are not available: {hint} ({error})")
 }

@@ -62,7 +62,7 @@ struct BindSource {
 /// Builds the root and moves into it.
 pub(super) fn enter(spec: &LaunchSpec) -> Result<(), LauncherMessage> {
     try_step(
-        "leave the host's mounts alone",
+        "make the host's mounts private",
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC),
     )?;
     let sources = sources(spec)?;
@@ -79,16 +79,13 @@ pub(super) fn enter(spec: &LaunchSpec) -> Result<(), LauncherMessage> {
         source.make_read_only(root)?;
     }
     let proc = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-    require(
-        "no /proc of its own can be mounted in a process namespace",
-        mount("proc", root.join("proc"), "proc", proc, None),
-    )?;
+    require("/proc cannot be mounted in a process namespace", mount("proc", root.join("proc"), "proc", proc, None))?;
     let unwritable = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
     try_step("make the root read-only", mount_remount(root, unwritable, c""))?;
     try_step("enter the root", chdir(root))?;
     // The old root is now mounted over the new one, and is unmounted.
     try_step("change the root", pivot_root(".", "."))?;
-    try_step("leave the old root", unmount(".", UnmountFlags::DETACH))?;
+    try_step("unmount the old root", unmount(".", UnmountFlags::DETACH))?;
     try_step("enter the root", chdir("/"))
 }
 
@@ -115,37 +112,40 @@ fn sources(spec: &LaunchSpec) -> Result<Vec<BindSource>, LauncherMessage> {
 
 /// Creates folders, links and small files of the root, and the writable file system.
 fn populate(root: &Path, spec: &LaunchSpec) -> Result<(), LauncherMessage> {
-    let folder = |path: &str| try_step("furnish the root", fs::create_dir_all(inside(root, path)));
+    let folder = |path: &str| try_step("create the files of the root", fs::create_dir_all(inside(root, path)));
     ["/dev", "/etc", "/proc", SCRATCH, WORK].iter().try_for_each(|path| folder(path))?;
     for link in SYSTEM {
         if let Ok(target) = fs::read_link(link) {
-            try_step("furnish the root", symlink(target, inside(root, link)))?;
+            try_step("create the files of the root", symlink(target, inside(root, link)))?;
         }
     }
     for (name, target) in LINKS {
-        try_step("furnish the root", symlink(target, inside(root, name)))?;
+        try_step("create the files of the root", symlink(target, inside(root, name)))?;
     }
     for (path, text) in FILES {
-        try_step("furnish the root", fs::write(inside(root, path), text))?;
+        try_step("create the files of the root", fs::write(inside(root, path), text))?;
     }
     let owner = spec.user.unwrap_or_default();
     if let Some(text) = &spec.kubeconfig {
         let path = inside(root, KUBECONFIG);
         let mut options = fs::OpenOptions::new();
         let made = options.create_new(true).write(true).mode(0o400).open(&path);
-        try_step("furnish the root", made.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())))?;
-        try_step("furnish the root", std::os::unix::fs::chown(&path, Some(owner), Some(owner)))?;
+        try_step(
+            "create the files of the root",
+            made.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())),
+        )?;
+        try_step("create the files of the root", std::os::unix::fs::chown(&path, Some(owner), Some(owner)))?;
     }
     let (disk, files) = (spec.bounds.disk_bytes, MAX_FILES);
     mount_tmpfs(&inside(root, WORK), &format!("size={disk},nr_inodes={files},mode=0755"))?;
     folder(OUTPUT)?;
     let scratch = inside(root, WORK).join("tmp");
-    try_step("furnish the root", fs::create_dir(&scratch))?;
+    try_step("create the files of the root", fs::create_dir(&scratch))?;
     // The parent of the output is writable too, because a native operator writes an index next to it.
     for path in [&inside(root, WORK), &inside(root, OUTPUT), &scratch] {
-        try_step("furnish the root", std::os::unix::fs::chown(path, Some(owner), Some(owner)))?;
+        try_step("create the files of the root", std::os::unix::fs::chown(path, Some(owner), Some(owner)))?;
     }
-    try_step("furnish the root", mount_bind(&scratch, inside(root, SCRATCH)))
+    try_step("create the files of the root", mount_bind(&scratch, inside(root, SCRATCH)))
 }
 
 /// Mounts a file system in memory with a size limit.
