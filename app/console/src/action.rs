@@ -195,7 +195,7 @@ async fn by_token(
     response::json(
         perform(&app, &headers, &act)
             .await
-            .map(|non_empty| json!({"done": non_empty, "command": act.command(app.source.flags())})),
+            .map(|non_empty| json!({"message": non_empty, "command": act.command(app.source.flags())})),
     )
 }
 
@@ -227,7 +227,7 @@ async fn perform(app: &App, headers: &HeaderMap, act: &ConsoleAction) -> Result<
 }
 
 async fn carry_out(app: &App, caller: &Caller, act: &ConsoleAction) -> Result<String, ConsoleProblem> {
-    let nobody = |operator: &str| ConsoleProblem::NotFound(format!("no operator {operator} is running"));
+    let not_running = |operator: &str| ConsoleProblem::NotFound(format!("no operator {operator} is running"));
     let handle = &app.source.handle;
     match act {
         ConsoleAction::Pause(operator) | ConsoleAction::Resume(operator) => {
@@ -236,16 +236,18 @@ async fn carry_out(app: &App, caller: &Caller, act: &ConsoleAction) -> Result<St
             let known =
                 if paused { handle.pause(name, caller.name.clone()).await? } else { handle.resume(name).await? };
             if !known {
-                return Err(nobody(operator));
+                return Err(not_running(operator));
             }
             Ok(if paused { format!("{operator} paused (running units finish)") } else { format!("{operator} resumed") })
         }
         ConsoleAction::Reconcile(operator, unit) => {
             let parsed = unit.as_ref().and_then(|unit| unit.parse::<Unit>().ok());
             match handle.reconcile(OperatorName::new(operator), parsed).await? {
-                None => Err(nobody(operator)),
+                None => Err(not_running(operator)),
                 Some(0) => Err(ConsoleProblem::NotFound(format!("{operator} does not have the unit"))),
-                Some(woken) => Ok(format!("{} of {operator} will run", crate::components::count(woken, "unit"))),
+                Some(triggered) => {
+                    Ok(format!("{} of {operator} will run", crate::components::count(triggered, "unit")))
+                }
             }
         }
         ConsoleAction::Sync { namespace, name } => sync(app, caller, namespace, name).await,

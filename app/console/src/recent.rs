@@ -30,7 +30,7 @@ pub struct DecisionSummary {
     /// Time of the run.
     pub at: Timestamp,
     /// Causes of the run, as text.
-    pub because: String,
+    pub causes: String,
     /// Duration of the decision.
     pub decide_us: u64,
     /// Duration of the writes.
@@ -38,11 +38,11 @@ pub struct DecisionSummary {
     /// Number of writes that changed something.
     pub written: usize,
     /// Number of writes that did not succeed.
-    pub undone: usize,
+    pub failed_writes: usize,
     /// Outcome of the run.
     pub outcome: SummaryOutcome,
     /// Details of the outcome: the error, or the awaited input.
-    pub said: String,
+    pub message: String,
     /// Objects that were written.
     #[serde(skip)]
     pub wrote: Vec<ObjectKey>,
@@ -59,15 +59,15 @@ pub struct DecisionSummary {
 #[serde(rename_all = "camelCase")]
 pub enum SummaryOutcome {
     /// The run wrote objects.
-    Wrote,
+    Written,
     /// The run wrote nothing.
-    Nothing,
+    Unchanged,
     /// Some writes failed.
-    Refused,
+    WritesFailed,
     /// Some writes wait for the rate limiter or a newer cache, and the unit decides again; this is no error.
-    PutOff,
+    Deferred,
     /// The unit waits for a kind.
-    Parked,
+    NotCached,
     /// The decision failed.
     Failed,
 }
@@ -75,61 +75,64 @@ pub enum SummaryOutcome {
 impl DecisionSummary {
     /// Summarizes a decision.
     pub fn of(decision: &Decision) -> Self {
-        let mut brief = Self {
+        let mut summary = Self {
             id: decision.id,
             operator: decision.unit.operator.to_string(),
             unit: decision.unit.unit.to_string(),
             at: decision.started,
-            because: explain::causes(&decision.causes),
+            causes: explain::causes(&decision.causes),
             decide_us: decision.decide_us,
             write_us: decision.write_us,
             written: 0,
-            undone: 0,
-            outcome: SummaryOutcome::Nothing,
-            said: String::new(),
+            failed_writes: 0,
+            outcome: SummaryOutcome::Unchanged,
+            message: String::new(),
             wrote: Vec::new(),
             read: gets(decision, true),
             missed: gets(decision, false),
         };
         match &decision.outcome {
-            RunOutcome::Failed { message } => (brief.outcome, brief.said) = (SummaryOutcome::Failed, message.clone()),
+            RunOutcome::Failed { message } => {
+                (summary.outcome, summary.message) = (SummaryOutcome::Failed, message.clone())
+            }
             RunOutcome::NotCached { missing } => {
                 let kinds: Vec<String> = missing.iter().map(|table| table.resource.to_string()).collect();
-                (brief.outcome, brief.said) = (SummaryOutcome::Parked, format!("cannot read {} yet", kinds.join(", ")));
+                (summary.outcome, summary.message) =
+                    (SummaryOutcome::NotCached, format!("cannot read {} yet", kinds.join(", ")));
             }
             RunOutcome::Decided { writes, status: standing } => {
                 let mut wrong = false;
                 for write in writes {
                     match &write.result {
                         WriteResult::Written { .. } => {
-                            brief.written += 1;
-                            brief.wrote.push(write.object.clone());
+                            summary.written += 1;
+                            summary.wrote.push(write.object.clone());
                         }
                         WriteResult::Unchanged | WriteResult::DryRun => {}
                         // Nothing depends on an Event, so a lost one is not counted.
                         unheard @ WriteResult::EventRejected { .. } => {
-                            brief.said = format!("could not {}: {}", write.mutation, explain::result(unheard));
+                            summary.message = format!("could not {}: {}", write.mutation, explain::result(unheard));
                         }
                         other => {
                             wrong |= matches!(other, WriteResult::Refused { .. } | WriteResult::Failed { .. });
-                            brief.undone += 1;
-                            brief.said = format!("could not {}: {}", write.mutation, explain::result(other));
+                            summary.failed_writes += 1;
+                            summary.message = format!("could not {}: {}", write.mutation, explain::result(other));
                         }
                     }
                 }
-                brief.wrote.truncate(MAX_OBJECTS);
-                brief.outcome = match (brief.undone, brief.written) {
-                    (0, 0) => SummaryOutcome::Nothing,
-                    (0, _) => SummaryOutcome::Wrote,
-                    _ if wrong => SummaryOutcome::Refused,
-                    _ => SummaryOutcome::PutOff,
+                summary.wrote.truncate(MAX_OBJECTS);
+                summary.outcome = match (summary.failed_writes, summary.written) {
+                    (0, 0) => SummaryOutcome::Unchanged,
+                    (0, _) => SummaryOutcome::Written,
+                    _ if wrong => SummaryOutcome::WritesFailed,
+                    _ => SummaryOutcome::Deferred,
                 };
-                if brief.said.is_empty() {
-                    brief.said = status_text(standing);
+                if summary.message.is_empty() {
+                    summary.message = status_text(standing);
                 }
             }
         }
-        brief
+        summary
     }
 }
 
@@ -163,21 +166,21 @@ impl RecentDecisions {
     /// Returns the summaries, newest first, after an update from the journal.
     pub async fn summaries(&self) -> Result<Arc<VecDeque<DecisionSummary>>, HostStopped> {
         let mut known = self.known.lock().await;
-        let last = known.front().map(|brief| brief.id);
+        let last = known.front().map(|summary| summary.id);
         let fresh = self.handle.journal(move |journal| {
             let decisions = journal.newest().filter_map(|entry| match entry {
                 JournalEntry::Decision(decision) => Some(DecisionSummary::of(&decision)),
                 JournalEntry::Finding(_) => None,
             });
             decisions
-                .take_while(|brief| last.is_none_or(|last| brief.id > last))
+                .take_while(|summary| last.is_none_or(|last| summary.id > last))
                 .take(MAX_SUMMARIES)
                 .collect::<Vec<_>>()
         });
         let fresh = fresh.await?;
         if !fresh.is_empty() {
             let all = Arc::make_mut(&mut known);
-            fresh.into_iter().rev().for_each(|brief| all.push_front(brief));
+            fresh.into_iter().rev().for_each(|summary| all.push_front(summary));
             all.truncate(MAX_SUMMARIES);
         }
         Ok(known.clone())
@@ -185,15 +188,15 @@ impl RecentDecisions {
 }
 
 /// Counts decisions by interval, oldest first: all, and the failed ones.
-pub fn spans(briefs: &VecDeque<DecisionSummary>, now: Timestamp, span_ms: u64, count: usize) -> Vec<(u32, u32)> {
+pub fn spans(summaries: &VecDeque<DecisionSummary>, now: Timestamp, span_ms: u64, count: usize) -> Vec<(u32, u32)> {
     let mut spans = vec![(0, 0); count];
-    for brief in briefs {
-        let age = usize::try_from(now.0.saturating_sub(brief.at.0) / span_ms.max(1)).unwrap_or(usize::MAX);
+    for summary in summaries {
+        let age = usize::try_from(now.0.saturating_sub(summary.at.0) / span_ms.max(1)).unwrap_or(usize::MAX);
         if let Some((all, failed)) =
             count.checked_sub(1).and_then(|last| last.checked_sub(age)).map(|at| &mut spans[at])
         {
             *all += 1;
-            *failed += u32::from(matches!(brief.outcome, SummaryOutcome::Failed | SummaryOutcome::Refused));
+            *failed += u32::from(matches!(summary.outcome, SummaryOutcome::Failed | SummaryOutcome::WritesFailed));
         }
     }
     spans
@@ -207,13 +210,13 @@ pub(crate) fn sample() -> DecisionSummary {
         operator: "greeter".into(),
         unit: "default/ada".into(),
         at: Timestamp(1000),
-        because: "a resync".into(),
+        causes: "a resync".into(),
         decide_us: 10,
         write_us: 0,
         written: 0,
-        undone: 0,
-        outcome: SummaryOutcome::Nothing,
-        said: String::new(),
+        failed_writes: 0,
+        outcome: SummaryOutcome::Unchanged,
+        message: String::new(),
         wrote: vec![],
         read: vec![],
         missed: vec![],
@@ -257,18 +260,27 @@ mod tests {
     }
 
     #[test]
+    fn summaries_have_the_field_names_of_the_api() {
+        let summary = serde_json::to_value(sample()).unwrap();
+        let names: Vec<&str> = summary.as_object().unwrap().keys().map(String::as_str).collect();
+        let expected = "at causes decideUs failedWrites id message operator outcome unit writeUs written";
+        assert_eq!(names, expected.split(' ').collect::<Vec<_>>());
+        assert_eq!(summary["outcome"], "unchanged");
+    }
+
+    #[test]
     fn deferred_run_is_no_failure() {
         let (held, refused) = (WriteResult::OverBudget, WriteResult::Refused { reason: "no".into() });
         let stale = WriteResult::Stale { message: "newer".into() };
         for (results, outcome, failed) in [
-            (vec![WriteResult::Written { revision: 1 }], SummaryOutcome::Wrote, 0),
-            (vec![WriteResult::Written { revision: 1 }, held.clone()], SummaryOutcome::PutOff, 0),
-            (vec![stale, WriteResult::Skipped], SummaryOutcome::PutOff, 0),
-            (vec![held, refused], SummaryOutcome::Refused, 1),
+            (vec![WriteResult::Written { revision: 1 }], SummaryOutcome::Written, 0),
+            (vec![WriteResult::Written { revision: 1 }, held.clone()], SummaryOutcome::Deferred, 0),
+            (vec![stale, WriteResult::Skipped], SummaryOutcome::Deferred, 0),
+            (vec![held, refused], SummaryOutcome::WritesFailed, 1),
         ] {
-            let brief = decided(&results);
-            assert_eq!(brief.outcome, outcome, "{results:?}");
-            assert_eq!(spans(&VecDeque::from([brief]), Timestamp(0), 1000, 1), [(1, failed)], "{results:?}");
+            let summary = decided(&results);
+            assert_eq!(summary.outcome, outcome, "{results:?}");
+            assert_eq!(spans(&VecDeque::from([summary]), Timestamp(0), 1000, 1), [(1, failed)], "{results:?}");
         }
     }
 }

@@ -124,7 +124,7 @@ async fn placement_is_moved_through_the_console_with_permission() {
     assert_eq!(fleet["instances"][1]["member"]["maxApplications"], 1000, "{fleet}");
     for (tenant, to, status, detail) in [
         ("team", "nowhere", 404, "could not find an Argo CD instance in namespace `nowhere`"),
-        ("nobody", "argocd-2", 404, "could not find a placement of tenant `nobody` for `its own namespace`"),
+        ("stranger", "argocd-2", 404, "could not find a placement of tenant `stranger` for `its own namespace`"),
         ("team", "argocd", 409, "could not move the placement: it is already on that Argo CD instance"),
     ] {
         let (given, problem) = fixture.move_to(&mover, tenant, to);
@@ -138,7 +138,7 @@ async fn placement_is_moved_through_the_console_with_permission() {
     );
     let (status, done) = fixture.move_to(&mover, "team", "argocd-2");
     assert_eq!(status, 200, "{done}");
-    assert_eq!(done["done"], "move of team from argocd to argocd-2 started");
+    assert_eq!(done["message"], "move of team from argocd to argocd-2 started");
     // The command includes the flags for the same database.
     let command = done["command"].as_str().unwrap().to_string();
     assert!(command.starts_with("switchboard gitops fleet move team --database sqlite:/"), "{command}");

@@ -66,16 +66,17 @@ pub fn part() -> OpenApiPart {
             part = part.schema(schema, shape(schema));
         }
     }
-    let act = OpenApiOperation::new("act", "console", "Pauses, resumes or reconciles an operator, syncs a deployment, or moves a placement")
+    let action = OpenApiOperation::new("runAction", "console", "Pauses, resumes or reconciles an operator, syncs a deployment, or moves a placement")
         .inline_parameter(json!({"name": "action", "in": "path", "required": true, "schema": {"type": "string", "enum": ["pause", "resume", "reconcile", "sync", "move"]}}))
         .body("ActionRequest")
         .response(200, "ActionResult", "Result of the action")
         .problems(&[ProblemKind::Malformed, ProblemKind::Forbidden, ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::Unavailable]);
     let text = || json!({"type": "string"});
-    let act_body = json!({"type": "object", "properties": {"operator": text(), "unit": text(), "namespace": text(), "name": text(), "tenant": text(), "environment": text(), "to": text()}});
-    let done =
-        json!({"type": "object", "required": ["done", "command"], "properties": {"done": text(), "command": text()}});
-    part.operation("/actions/{action}", "post", act).schema("ActionRequest", act_body).schema("ActionResult", done)
+    let action_body = json!({"type": "object", "properties": {"operator": text(), "unit": text(), "namespace": text(), "name": text(), "tenant": text(), "environment": text(), "to": text()}});
+    let result = json!({"type": "object", "required": ["message", "command"], "properties": {"message": text(), "command": text()}});
+    part.operation("/actions/{action}", "post", action)
+        .schema("ActionRequest", action_body)
+        .schema("ActionResult", result)
 }
 
 /// Returns the schema of a response with its required fields.
@@ -84,7 +85,7 @@ fn shape(schema: &str) -> Value {
         "Operators" => return json!({"type": "array", "items": {"type": "object", "required": ["name", "state"]}}),
         "State" => &["now", "startedAt", "operators", "clusters", "findings", "decisions"],
         "Operator" => &["name", "state", "runs", "writes", "waiting", "timeline"],
-        "Decisions" => &["briefs", "page", "total"],
+        "Decisions" => &["decisions", "page", "total"],
         "Decision" => &["id", "operator", "unit", "causes", "reads", "writes"],
         "Kinds" => &["clusters", "cluster", "kinds"],
         "Objects" => &["cluster", "kind", "columns", "rows", "next"],

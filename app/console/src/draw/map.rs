@@ -42,11 +42,11 @@ fn group(group: &SocketGroup, top: usize, base: &str, near: Option<&str>) -> Mar
                 @for (at, plug) in group.plugs.iter().enumerate() { (wire(plug, top + at * (HIGH + GAP) + HIGH / 2, right, middle)) }
             }
             @for (at, plug) in group.plugs.iter().enumerate() {
-                @let what = if plug.many { format!("socket/{}", group.name) } else { format!("plug/{}", plug.name) };
+                @let what = if plug.is_group { format!("socket/{}", group.name) } else { format!("plug/{}", plug.name) };
                 (plate(2, top + at * (HIGH + GAP), 5, &plug.name, &plate_text(&plug.state.to_string(), &plug.message), class(plug.state), &what, base, near))
             }
             @if !group.name.is_empty() {
-                @let caption = if group.exists { format!("{} · {} of {} coupled", group.state, group.coupled, group.wanted) } else { "missing".to_string() };
+                @let caption = if group.exists { format!("{} · {} of {} coupled", group.state, group.coupled, group.requested) } else { "missing".to_string() };
                 (plate(right, middle - HIGH / 2, HIGH / 2, &group.name, &caption, class(group.state), &format!("socket/{}", group.name), base, near))
             }
         }

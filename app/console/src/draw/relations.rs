@@ -26,11 +26,11 @@ pub fn relations(key: &ObjectKey, all: &[Relation]) -> Markup {
     html! {
         svg.draw viewBox=(format!("0 0 {wide} {high}")) width=(wide) height=(high) role="group" aria-label=(format!("Relations of {key}")) {
             @for (at, one) in left.iter().enumerate() {
-                (wire(WIDE + 2, y(at, left.len(), high) + HIGH / 2, own + 2, middle, one.what, true))
+                (wire(WIDE + 2, y(at, left.len(), high) + HIGH / 2, own + 2, middle, one.relation, true))
                 (plate(2, y(at, left.len(), high), one))
             }
             @for (at, one) in right.iter().enumerate() {
-                (wire(own + WIDE + 2, middle, far + 2, y(at, right.len(), high) + HIGH / 2, one.what, false))
+                (wire(own + WIDE + 2, middle, far + 2, y(at, right.len(), high) + HIGH / 2, one.relation, false))
                 (plate(far + 2, y(at, right.len(), high), one))
             }
             g {
@@ -61,10 +61,10 @@ fn wire(x1: usize, y1: usize, x2: usize, y2: usize, what: &str, left: bool) -> M
 fn plate(x: usize, y: usize, one: &Relation) -> Markup {
     // A unit is named `operator namespace/name`, an object `kind/namespace/name`.
     let between = if one.name.contains(' ') { ' ' } else { '/' };
-    let (kind, name) = one.name.split_once(between).unwrap_or((one.what, &one.name));
+    let (kind, name) = one.name.split_once(between).unwrap_or((one.relation, &one.name));
     html! {
         a href=(one.href) {
-            rect.plate x=(x) y=(y) width=(WIDE) height=(HIGH) rx="8" { title { (one.what) ": " (one.name) } }
+            rect.plate x=(x) y=(y) width=(WIDE) height=(HIGH) rx="8" { title { (one.relation) ": " (one.name) } }
             text x=(x + 12) y=(y + 18) { (truncate_start(name, FITS)) }
             text.sub x=(x + 12) y=(y + 34) { (truncate_start(kind, FITS)) }
         }

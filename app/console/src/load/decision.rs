@@ -48,7 +48,7 @@ pub struct DecisionPage {
     /// State of the unit after the decision.
     pub state: Health,
     /// Message of the state.
-    pub said: String,
+    pub message: String,
     /// Planned writes with their results.
     pub writes: Vec<WriteRow>,
 }
@@ -71,12 +71,12 @@ pub struct WriteRow {
     /// Result, as text.
     pub result: String,
     /// Whether the write succeeded.
-    pub well: bool,
+    pub succeeded: bool,
     /// Diff against the object that was read, redacted.
     #[serde(serialize_with = "as_texts")]
     pub diff: Vec<DiffLine>,
     /// Number of omitted lines.
-    pub left_off: usize,
+    pub omitted_lines: usize,
 }
 
 fn as_texts<S: serde::Serializer>(lines: &[DiffLine], serializer: S) -> Result<S::Ok, S::Error> {
@@ -102,20 +102,20 @@ pub fn decision_page(
     now: Timestamp,
     redactor: &PageRedactor,
 ) -> DecisionPage {
-    let (state, said, writes) = match &decision.outcome {
+    let (state, message, writes) = match &decision.outcome {
         RunOutcome::Failed { message } => (Health::Failing, message.clone(), &[][..]),
         RunOutcome::NotCached { missing } => {
             let kinds: Vec<String> = missing.iter().map(|table| table.resource.to_string()).collect();
             (Health::Waiting, format!("cannot read {} yet", kinds.join(", ")), &[][..])
         }
         RunOutcome::Decided { writes, status: standing } => {
-            let (word, said) = match standing {
+            let (word, message) = match standing {
                 UnitStatus::Ready => (Health::Ready, String::new()),
                 UnitStatus::Waiting(on) => (Health::Waiting, on.clone()),
                 UnitStatus::Blocked(needs) => (Health::Blocked, needs.clone()),
                 UnitStatus::Failing(why) => (Health::Failing, why.clone()),
             };
-            (word, said, writes.as_slice())
+            (word, message, writes.as_slice())
         }
     };
     let before = |key: &ObjectKey| contents?.objects.iter().find(|kept| kept.key == *key).map(|kept| &kept.value);
@@ -132,7 +132,7 @@ pub fn decision_page(
         gets: decision.gets.clone(),
         reads: explain::reads(decision),
         state,
-        said: redactor.text(&said),
+        message: redactor.text(&message),
         writes: writes.iter().map(|write| row(write, before(&write.object), redactor)).collect(),
     }
 }
@@ -141,7 +141,7 @@ fn row(write: &Write, before: Option<&Value>, redactor: &PageRedactor) -> WriteR
     let after = after(write, before);
     let before = before.map(|value| redactor.value(value));
     let mut lines = diff(before.as_ref(), after.map(|value| redactor.value(&value)).as_ref());
-    let left_off = lines.len().saturating_sub(MAX_LINES);
+    let omitted_lines = lines.len().saturating_sub(MAX_LINES);
     lines.truncate(MAX_LINES);
     WriteRow {
         write: write.mutation.to_string(),
@@ -149,9 +149,9 @@ fn row(write: &Write, before: Option<&Value>, redactor: &PageRedactor) -> WriteR
         part: write.mutation.subresource.clone().unwrap_or_default(),
         object: write.object.clone(),
         result: redactor.text(&explain::result(&write.result)),
-        well: matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged | WriteResult::DryRun),
+        succeeded: matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged | WriteResult::DryRun),
         diff: lines,
-        left_off,
+        omitted_lines,
     }
 }
 

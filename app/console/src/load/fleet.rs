@@ -74,7 +74,7 @@ pub struct InstanceRow {
     /// Number of Applications.
     pub applications: usize,
     /// Number of Applications that are synced and healthy.
-    pub well: usize,
+    pub ready: usize,
     /// Entry in the GitOps Service's database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<FleetInstanceSummary>,
@@ -167,7 +167,9 @@ pub async fn load(source: &ConsoleSource, page: usize, query: &TableQuery) -> Re
         // An unavailable database does not affect the data of the clusters.
         view.placements = match fleet.status().await {
             Ok(standing) => placements::placements(standing, query, state.now, &mut view.instances, &redactor),
-            Err(unread) => PlacementsView { hosted: true, unread: Some(unread), ..PlacementsView::default() },
+            Err(read_error) => {
+                PlacementsView { hosted: true, read_error: Some(read_error), ..PlacementsView::default() }
+            }
         };
     }
     Ok(view)
@@ -196,7 +198,7 @@ pub fn fleet_page(
         let name = text(one, "/metadata/namespace").to_string();
         let instance = instances.entry(name.clone()).or_insert_with(|| InstanceRow { name, ..InstanceRow::default() });
         instance.applications += 1;
-        instance.well += usize::from(state.label == StateLabel::Ready);
+        instance.ready += usize::from(state.label == StateLabel::Ready);
         if !placed.contains(text(one, "/metadata/name")) {
             all.push(Deployed { state, kind: "Application", object: one });
         }

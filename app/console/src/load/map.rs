@@ -70,7 +70,7 @@ pub struct SocketGroup {
     /// Number of coupled plugs.
     pub coupled: usize,
     /// Number of plugs that request the socket.
-    pub wanted: usize,
+    pub requested: usize,
     /// Plugs of the socket, possibly grouped.
     pub plugs: Vec<PlugNode>,
 }
@@ -82,7 +82,7 @@ pub struct PlugNode {
     /// Name of the plug, or size of the group.
     pub name: String,
     /// Whether the node is a group.
-    pub many: bool,
+    pub is_group: bool,
     /// State of the plugs.
     pub state: Health,
     /// Whether the plugs are coupled.
@@ -209,7 +209,7 @@ fn group(name: &str, socket: Option<&SocketRow>, plugs: &[&PlugRow]) -> SocketGr
         state: socket.map_or(Health::Waiting, |socket| socket.state),
         message: socket.map(|socket| socket.message.clone()).unwrap_or_default(),
         coupled: socket.map_or(0, |socket| socket.coupled),
-        wanted: plugs.len(),
+        requested: plugs.len(),
         plugs: plug_nodes(plugs),
     }
 }
@@ -218,7 +218,7 @@ fn group(name: &str, socket: Option<&SocketRow>, plugs: &[&PlugRow]) -> SocketGr
 fn plug_nodes(plugs: &[&PlugRow]) -> Vec<PlugNode> {
     let one = |plug: &&PlugRow| PlugNode {
         name: plug.name.clone(),
-        many: false,
+        is_group: false,
         state: plug.state,
         coupled: plug.coupled,
         message: plug.message.clone(),
@@ -234,7 +234,7 @@ fn plug_nodes(plugs: &[&PlugRow]) -> Vec<PlugNode> {
         [single] => one(single),
         many => PlugNode {
             name: crate::components::count(many.len(), "plug"),
-            many: true,
+            is_group: true,
             state: state.0,
             coupled,
             message: many.first().map(|plug| format!("first: {}", plug.name)).unwrap_or_default(),

@@ -44,7 +44,7 @@ pub struct ObjectPage {
     pub exists: bool,
     /// Error of the cluster, if the object could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unread: Option<String>,
+    pub read_error: Option<String>,
     /// YAML of the object, redacted.
     pub yaml: String,
     /// Field managers with their fields.
@@ -74,7 +74,7 @@ pub struct FieldOwner {
     /// Paths of the fields.
     pub fields: Vec<String>,
     /// Number of omitted fields.
-    pub left_off: usize,
+    pub omitted: usize,
 }
 
 /// Decision that wrote or read the object.
@@ -82,15 +82,15 @@ pub struct FieldOwner {
 #[serde(rename_all = "camelCase")]
 pub struct HistoryRow {
     /// Whether the decision wrote the object; otherwise it read it.
-    pub wrote: bool,
+    pub is_write: bool,
     /// Summary of the decision.
     #[serde(flatten)]
-    pub brief: DecisionSummary,
+    pub summary: DecisionSummary,
 }
 
 impl AsRef<DecisionSummary> for HistoryRow {
     fn as_ref(&self) -> &DecisionSummary {
-        &self.brief
+        &self.summary
     }
 }
 
@@ -124,18 +124,20 @@ pub async fn key(
 
 /// Loads an object.
 pub async fn load(source: &ConsoleSource, key: ObjectKey) -> Result<ObjectPage, ConsoleProblem> {
-    let (live, unread) = match live(source, &key).await? {
+    let (live, read_error) = match live(source, &key).await? {
         Ok(live) => (live, None),
         Err(why) => (None, Some(why)),
     };
-    let (state, briefs, redactor) = (source.state().await?, source.summaries().await?, source.redactor().await?);
-    let history = briefs.iter().filter_map(|brief| {
-        let wrote = brief.wrote.contains(&key);
-        (wrote || brief.read.contains(&key) || brief.missed.contains(&key))
-            .then(|| HistoryRow { wrote, brief: DecisionSummary { said: redactor.text(&brief.said), ..brief.clone() } })
+    let (state, summaries, redactor) = (source.state().await?, source.summaries().await?, source.redactor().await?);
+    let history = summaries.iter().filter_map(|summary| {
+        let is_write = summary.wrote.contains(&key);
+        (is_write || summary.read.contains(&key) || summary.missed.contains(&key)).then(|| HistoryRow {
+            is_write,
+            summary: DecisionSummary { message: redactor.text(&summary.message), ..summary.clone() },
+        })
     });
     let history: Vec<HistoryRow> = history.take(MAX_HISTORY).collect();
-    let related = relations(source, &key, live.as_ref(), &briefs).await?;
+    let related = relations(source, &key, live.as_ref(), &summaries).await?;
     Ok(ObjectPage {
         now: state.now,
         version: state_cache::version(&state),
@@ -144,9 +146,9 @@ pub async fn load(source: &ConsoleSource, key: ObjectKey) -> Result<ObjectPage, 
         owners: live.as_ref().map(|live| owners(live, &redactor)).unwrap_or_default(),
         history,
         relations: related,
-        why: redactor.text(&report(source, &key, known_value(&live, unread.is_none()).as_ref()).await?.to_string()),
+        why: redactor.text(&report(source, &key, known_value(&live, read_error.is_none()).as_ref()).await?.to_string()),
         events: events(source, &key, &redactor).await,
-        unread: unread.map(|why| redactor.text(&why)),
+        read_error: read_error.map(|why| redactor.text(&why)),
         key,
     })
 }
@@ -219,7 +221,7 @@ pub fn owners(live: &Value, redactor: &PageRedactor) -> Vec<FieldOwner> {
     let owner = |entry: &Value| {
         let mut fields = Vec::new();
         paths(&entry["fieldsV1"], String::new(), "", redactor, &mut fields);
-        let left_off = fields.len().saturating_sub(MAX_FIELDS);
+        let omitted = fields.len().saturating_sub(MAX_FIELDS);
         fields.truncate(MAX_FIELDS);
         FieldOwner {
             manager: redactor.text(&text(&entry["manager"])),
@@ -227,7 +229,7 @@ pub fn owners(live: &Value, redactor: &PageRedactor) -> Vec<FieldOwner> {
             time: text(&entry["time"]),
             subresource: text(&entry["subresource"]),
             fields,
-            left_off,
+            omitted,
         }
     };
     let mut owners: Vec<FieldOwner> = entries.map(owner).collect();

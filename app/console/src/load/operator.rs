@@ -43,11 +43,11 @@ pub struct UnitRow {
     /// Awaited input, required user action, or error.
     pub reason: String,
     /// Reason why the unit does not run right now.
-    pub holds: String,
+    pub wait: String,
     /// Start time of the state.
     pub since: Timestamp,
     /// Hint for the user.
-    pub help: String,
+    pub hint: String,
 }
 
 /// Loads an operator.
@@ -68,9 +68,9 @@ pub async fn load(
         unit: held.unit.to_string(),
         state: held.health,
         reason: redactor.text(&held.reason),
-        holds: explain::describe_wait(&held.wait, state.now),
+        wait: explain::describe_wait(&held.wait, state.now),
         since: held.since,
-        help: held.hint.clone(),
+        hint: held.hint.clone(),
     });
     let read = state.tables.iter().filter(|table| table.readers.iter().any(|reader| *reader.0 == *name));
     Ok(OperatorPage {

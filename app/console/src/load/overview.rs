@@ -135,10 +135,10 @@ impl OperatorRow {
 
 /// Loads the overview.
 pub async fn load(source: &ConsoleSource) -> Result<Overview, ConsoleProblem> {
-    let (state, briefs, redactor) = (source.state().await?, source.summaries().await?, source.redactor().await?);
+    let (state, summaries, redactor) = (source.state().await?, source.summaries().await?, source.redactor().await?);
     let names = source.clusters().await?.into_keys().map(|name| name.to_string()).collect::<Vec<_>>();
     let mut overview = overview(&state, &names, &redactor);
-    overview.decisions = spans(&briefs, state.now, SPAN_MS, SPANS);
+    overview.decisions = spans(&summaries, state.now, SPAN_MS, SPANS);
     Ok(overview)
 }
 

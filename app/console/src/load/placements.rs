@@ -26,7 +26,7 @@ pub struct PlacementsView {
     pub hosted: bool,
     /// Error of the database.
     #[serde(skip)]
-    pub unread: Option<FleetRefusal>,
+    pub read_error: Option<FleetRefusal>,
     /// Placements, moving ones first.
     pub placements: Vec<FleetPlacement>,
     /// Total number of matching placements.
@@ -71,7 +71,7 @@ pub fn placements(
     placements.truncate(PLACEMENTS_PER_PAGE);
     moves.truncate(MOVES_PER_PAGE);
     moves.iter_mut().for_each(|one| one.message = redactor.text(&one.message));
-    PlacementsView { hosted: true, unread: None, placements, placements_total, moves, now }
+    PlacementsView { hosted: true, read_error: None, placements, placements_total, moves, now }
 }
 
 impl TableRow for FleetPlacement {

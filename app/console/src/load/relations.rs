@@ -27,7 +27,7 @@ const TRACKING: &str = "argocd.argoproj.io/tracking-id";
 #[serde(rename_all = "camelCase")]
 pub struct Relation {
     /// Kind of the relation: `owner`, `written by`, `decided from`, `owns`, `read by`, `socket`, `plug`, `application`.
-    pub what: &'static str,
+    pub relation: &'static str,
     /// Whether the other object is a cause of this one.
     pub before: bool,
     /// Name of the other object.
@@ -41,7 +41,7 @@ pub async fn relations(
     source: &ConsoleSource,
     key: &ObjectKey,
     live: Option<&Value>,
-    briefs: &VecDeque<DecisionSummary>,
+    summaries: &VecDeque<DecisionSummary>,
 ) -> Result<Vec<Relation>, ConsoleProblem> {
     let picture = source.snapshot().await?;
     let mut found = RelationList { key, all: Vec::new() };
@@ -50,7 +50,7 @@ pub async fn relations(
         add_plugs(&mut found, live);
         add_application(&mut found, live);
     }
-    add_decisions(&mut found, briefs);
+    add_decisions(&mut found, summaries);
     if let Some(uid) = live.and_then(|live| live["metadata"]["uid"].as_str()) {
         add_owned(&mut found, &picture, uid);
     }
@@ -63,16 +63,16 @@ struct RelationList<'k> {
 }
 
 impl RelationList<'_> {
-    fn add(&mut self, what: &'static str, before: bool, name: String, href: String) {
-        let known = self.all.iter().any(|one| one.what == what && one.name == name);
-        if !known && self.all.iter().filter(|one| one.what == what).count() < MAX_OF_A_KIND {
-            self.all.push(Relation { what, before, name, href });
+    fn add(&mut self, relation: &'static str, before: bool, name: String, href: String) {
+        let known = self.all.iter().any(|one| one.relation == relation && one.name == name);
+        if !known && self.all.iter().filter(|one| one.relation == relation).count() < MAX_OF_A_KIND {
+            self.all.push(Relation { relation, before, name, href });
         }
     }
 
-    fn object(&mut self, what: &'static str, before: bool, key: &ObjectKey) {
+    fn object(&mut self, relation: &'static str, before: bool, key: &ObjectKey) {
         if key != self.key {
-            self.add(what, before, key.to_string(), object_href(key));
+            self.add(relation, before, key.to_string(), object_href(key));
         }
     }
 
@@ -137,19 +137,19 @@ fn add_application(found: &mut RelationList<'_>, live: &Value) {
     }
 }
 
-fn add_decisions(found: &mut RelationList<'_>, briefs: &VecDeque<DecisionSummary>) {
+fn add_decisions(found: &mut RelationList<'_>, summaries: &VecDeque<DecisionSummary>) {
     let key = found.key.clone();
-    for brief in briefs {
-        let unit = format!("{} {}", brief.operator, brief.unit);
-        if brief.wrote.contains(&key) {
-            found.add("written by", true, unit, operator_href(&brief.operator));
-            if !found.all.iter().any(|one| one.what == "decided from") {
-                brief.read.iter().for_each(|read| found.object("decided from", true, read));
+    for summary in summaries {
+        let unit = format!("{} {}", summary.operator, summary.unit);
+        if summary.wrote.contains(&key) {
+            found.add("written by", true, unit, operator_href(&summary.operator));
+            if !found.all.iter().any(|one| one.relation == "decided from") {
+                summary.read.iter().for_each(|read| found.object("decided from", true, read));
             }
-        } else if brief.read.contains(&key) || brief.missed.contains(&key) {
-            found.add("read by", false, unit, operator_href(&brief.operator));
-            if brief.outcome == crate::recent::SummaryOutcome::Wrote {
-                brief.wrote.iter().for_each(|wrote| found.object("leads to", false, wrote));
+        } else if summary.read.contains(&key) || summary.missed.contains(&key) {
+            found.add("read by", false, unit, operator_href(&summary.operator));
+            if summary.outcome == crate::recent::SummaryOutcome::Written {
+                summary.wrote.iter().for_each(|wrote| found.object("leads to", false, wrote));
             }
         }
     }

@@ -17,7 +17,7 @@ const MAX_TEXT: usize = 200;
 #[serde(rename_all = "camelCase")]
 pub struct SearchHit {
     /// Type of the result: `operator`, `decision`, or a kind.
-    pub what: String,
+    pub kind: String,
     /// Name of the result.
     pub name: String,
     /// Cluster of the result; empty if it has none.
@@ -50,12 +50,12 @@ pub async fn search(source: &ConsoleSource, text: &str) -> Result<SearchResults,
     let state = source.state().await?;
     let fits = |name: &str| words.iter().all(|word| name.to_lowercase().contains(word.as_str()));
     if let Ok(number) = text.trim().trim_start_matches('#').parse::<u64>() {
-        let (what, name) = ("decision".to_string(), number.to_string());
-        found.hits.push(SearchHit { what, name, cluster: String::new(), href: format!("/decisions/{number}") });
+        let (kind, name) = ("decision".to_string(), number.to_string());
+        found.hits.push(SearchHit { kind, name, cluster: String::new(), href: format!("/decisions/{number}") });
     }
     for operator in state.operators.iter().filter(|operator| fits(&operator.name)) {
-        let (what, name) = ("operator".to_string(), operator.name.clone());
-        found.hits.push(SearchHit { what, href: operator_href(&name), name, cluster: String::new() });
+        let (kind, name) = ("operator".to_string(), operator.name.clone());
+        found.hits.push(SearchHit { kind, href: operator_href(&name), name, cluster: String::new() });
     }
     let picture = source.snapshot().await?;
     let mut hits = Vec::new();
@@ -66,15 +66,15 @@ pub async fn search(source: &ConsoleSource, text: &str) -> Result<SearchResults,
             if fits(&whole) {
                 let key = ObjectKey { table: table.clone(), namespace: namespace.into(), name: name.into() };
                 let shown = if namespace.is_empty() { name.to_string() } else { format!("{namespace}/{name}") };
-                let (what, cluster) = (kind.clone(), table.cluster.to_string());
-                hits.push((rank(name, &words), SearchHit { what, name: shown, cluster, href: object_href(&key) }));
+                let (kind, cluster) = (kind.clone(), table.cluster.to_string());
+                hits.push((rank(name, &words), SearchHit { kind, name: shown, cluster, href: object_href(&key) }));
                 if hits.len() > MAX_HITS * 10 {
                     break;
                 }
             }
         }
     }
-    hits.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| (&one.name, &one.what).cmp(&(&other.name, &other.what))));
+    hits.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| (&one.name, &one.kind).cmp(&(&other.name, &other.kind))));
     found.hits.extend(hits.into_iter().map(|(_, hit)| hit));
     found.more = found.hits.len() > MAX_HITS;
     found.hits.truncate(MAX_HITS);

@@ -57,7 +57,7 @@ pub struct ShardCell {
     /// Shown shards.
     pub shards: Vec<ShardEntry>,
     /// Number of omitted shards.
-    pub left_off: usize,
+    pub omitted: usize,
 }
 
 /// Shard of an integration.
@@ -158,7 +158,7 @@ fn cell(rows: &[&WorkloadRow]) -> ShardCell {
     rows.sort_by_key(|row| row.differs.is_empty());
     ShardCell {
         shards: rows.iter().take(MAX_SHARDS).map(shard).collect(),
-        left_off: rows.len().saturating_sub(MAX_SHARDS),
+        omitted: rows.len().saturating_sub(MAX_SHARDS),
     }
 }
 

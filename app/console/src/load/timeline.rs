@@ -19,7 +19,7 @@ pub const TABLE: &str = "decisions";
 #[serde(rename_all = "camelCase")]
 pub struct Timeline {
     /// Decisions, newest first.
-    pub briefs: Vec<DecisionSummary>,
+    pub decisions: Vec<DecisionSummary>,
     /// Number of the page, from 1.
     pub page: usize,
     /// Total number of remembered decisions.
@@ -67,8 +67,8 @@ pub struct DecisionScope<'a> {
 }
 
 impl DecisionScope<'_> {
-    fn includes(&self, brief: &DecisionSummary) -> bool {
-        self.operator.is_none_or(|name| brief.operator == name) && self.unit.is_none_or(|name| brief.unit == name)
+    fn includes(&self, summary: &DecisionSummary) -> bool {
+        self.operator.is_none_or(|name| summary.operator == name) && self.unit.is_none_or(|name| summary.unit == name)
     }
 }
 
@@ -85,7 +85,7 @@ impl TableRow for &DecisionSummary {
     }
 
     fn filter_text(&self) -> String {
-        format!("#{} {} {} {} {}", self.id, self.operator, self.unit, self.outcome_text(), self.because)
+        format!("#{} {} {} {} {}", self.id, self.operator, self.unit, self.outcome_text(), self.causes)
     }
 }
 
@@ -96,13 +96,13 @@ pub async fn timeline(
     query: &TableQuery,
     page: usize,
 ) -> Result<Timeline, ConsoleProblem> {
-    let (briefs, redactor) = (source.summaries().await?, source.redactor().await?);
-    let mut rows: Vec<&DecisionSummary> = briefs.iter().filter(|brief| scope.includes(brief)).collect();
+    let (summaries, redactor) = (source.summaries().await?, source.redactor().await?);
+    let mut rows: Vec<&DecisionSummary> = summaries.iter().filter(|summary| scope.includes(summary)).collect();
     query.arrange(TABLE, &mut rows);
     let (total, page) = (rows.len(), page.max(1));
     let shown = rows.into_iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
-    let shown = shown.map(|brief| DecisionSummary { said: redactor.text(&brief.said), ..brief.clone() });
-    Ok(Timeline { briefs: shown.collect(), page, total })
+    let shown = shown.map(|summary| DecisionSummary { message: redactor.text(&summary.message), ..summary.clone() });
+    Ok(Timeline { decisions: shown.collect(), page, total })
 }
 
 /// Loads a page of decisions, with consecutive ordinary ones folded unless `unfolded` is set.
@@ -113,14 +113,15 @@ pub async fn folded_timeline(
     page: usize,
     unfolded: bool,
 ) -> Result<FoldedTimeline, ConsoleProblem> {
-    let (briefs, redactor) = (source.summaries().await?, source.redactor().await?);
-    let mut rows: Vec<&DecisionSummary> = briefs.iter().filter(|brief| scope.includes(brief)).collect();
+    let (summaries, redactor) = (source.summaries().await?, source.redactor().await?);
+    let mut rows: Vec<&DecisionSummary> = summaries.iter().filter(|summary| scope.includes(summary)).collect();
     query.arrange(TABLE, &mut rows);
     let by_time = query.order_of(TABLE).is_none_or(|(column, _)| matches!(column, "id" | "time"));
     let folds = by_time && !unfolded;
-    let rows = fold(rows, |brief| folds && brief.is_ordinary());
+    let rows = fold(rows, |summary| folds && summary.is_ordinary());
     let (total, page) = (rows.len(), page.max(1));
-    let redacted = |brief: &DecisionSummary| DecisionSummary { said: redactor.text(&brief.said), ..brief.clone() };
+    let redacted =
+        |summary: &DecisionSummary| DecisionSummary { message: redactor.text(&summary.message), ..summary.clone() };
     let shown = rows.into_iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE).map(|row| row.map(redacted));
     Ok(FoldedTimeline { rows: shown.collect(), page, total, by_time, unfolded })
 }
@@ -171,10 +172,13 @@ impl DecisionSummary {
     /// Whether the decision wrote nothing and reports nothing: no error, no wait, no required action.
     pub fn is_ordinary(&self) -> bool {
         match self.outcome {
-            SummaryOutcome::Nothing => self.said.is_empty(),
+            SummaryOutcome::Unchanged => self.message.is_empty(),
             // The unit runs again as soon as the kind is readable.
-            SummaryOutcome::Parked => true,
-            SummaryOutcome::Wrote | SummaryOutcome::Refused | SummaryOutcome::PutOff | SummaryOutcome::Failed => false,
+            SummaryOutcome::NotCached => true,
+            SummaryOutcome::Written
+            | SummaryOutcome::WritesFailed
+            | SummaryOutcome::Deferred
+            | SummaryOutcome::Failed => false,
         }
     }
 
@@ -182,11 +186,11 @@ impl DecisionSummary {
     pub fn outcome_text(&self) -> String {
         let count = |number| crate::components::count(number, "write");
         match self.outcome {
-            SummaryOutcome::Wrote => count(self.written),
-            SummaryOutcome::Nothing => "no writes".to_string(),
-            SummaryOutcome::Refused => format!("{} failed", count(self.undone)),
-            SummaryOutcome::PutOff => format!("{} deferred", count(self.undone)),
-            SummaryOutcome::Parked => "not cached".to_string(),
+            SummaryOutcome::Written => count(self.written),
+            SummaryOutcome::Unchanged => "no writes".to_string(),
+            SummaryOutcome::WritesFailed => format!("{} failed", count(self.failed_writes)),
+            SummaryOutcome::Deferred => format!("{} deferred", count(self.failed_writes)),
+            SummaryOutcome::NotCached => "not cached".to_string(),
             SummaryOutcome::Failed => "failed".to_string(),
         }
     }
@@ -196,15 +200,18 @@ impl DecisionSummary {
 mod tests {
     use super::*;
 
-    fn ordinary(outcome: SummaryOutcome, said: &str) -> bool {
-        DecisionSummary { outcome, said: said.to_string(), ..crate::recent::sample() }.is_ordinary()
+    fn ordinary(outcome: SummaryOutcome, message: &str) -> bool {
+        DecisionSummary { outcome, message: message.to_string(), ..crate::recent::sample() }.is_ordinary()
     }
 
     #[test]
     fn only_decisions_without_news_are_ordinary() {
-        assert!(ordinary(SummaryOutcome::Nothing, "") && ordinary(SummaryOutcome::Parked, "cannot read plugs yet"));
-        assert!(!ordinary(SummaryOutcome::Nothing, "blocked: set data.name"), "a state with a message is shown");
-        for outcome in [SummaryOutcome::Failed, SummaryOutcome::Refused, SummaryOutcome::PutOff, SummaryOutcome::Wrote]
+        assert!(
+            ordinary(SummaryOutcome::Unchanged, "") && ordinary(SummaryOutcome::NotCached, "cannot read plugs yet")
+        );
+        assert!(!ordinary(SummaryOutcome::Unchanged, "blocked: set data.name"), "a state with a message is shown");
+        for outcome in
+            [SummaryOutcome::Failed, SummaryOutcome::WritesFailed, SummaryOutcome::Deferred, SummaryOutcome::Written]
         {
             assert!(!ordinary(outcome, ""), "{outcome:?}");
         }

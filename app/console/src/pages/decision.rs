@@ -19,7 +19,7 @@ pub fn decision(view: &DecisionPage, flags: &CommandFlags) -> Markup {
             }
             (state_badge(view.state))
         }
-        @if !view.said.is_empty() { p.note.bad[view.state == switchboard_kernel::state::Health::Failing] { (view.said) } }
+        @if !view.message.is_empty() { p.note.bad[view.state == switchboard_kernel::state::Health::Failing] { (view.message) } }
         div.aside {
             (panel("plan", "Plan and results", &html! { span.faint { (count(view.writes.len(), "write")) } }, &writes(&view.writes)))
             div.stack {
@@ -39,10 +39,10 @@ fn writes(writes: &[WriteRow]) -> Markup {
                 section.write aria-label=(write.write) {
                     header {
                         strong { (write.verb) } (object(&write.object)) @if !write.part.is_empty() { strong { (write.part) } }
-                        span.soft.wrap-any { @if !write.well { span.tag.hot { "not written" } " " } (write.result) }
+                        span.soft.wrap-any { @if !write.succeeded { span.tag.hot { "not written" } " " } (write.result) }
                     }
                     @if write.diff.is_empty() { p.empty.small { "No change to the object that was read." } } @else { (diff(&write.diff)) }
-                    @if write.left_off > 0 { p.empty.small { "and " (count(write.left_off, "line")) " more" } }
+                    @if write.omitted_lines > 0 { p.empty.small { "and " (count(write.omitted_lines, "line")) " more" } }
                 }
             }
         }

@@ -117,7 +117,7 @@ fn instances(view: &FleetPage) -> Markup {
                         @if view.placements.hosted { (member(one)) }
                         td.num { (applications_of(one)) }
                         td { (load(one)) }
-                        td.num { (one.well) }
+                        td.num { (one.ready) }
                     } } }
                 } }
             }

@@ -25,12 +25,12 @@ pub fn object(view: &ObjectPage, flags: &CommandFlags) -> Markup {
                 h1 { (key.name) }
             }
             span.tag { (key.table.resource.kind) }
-            @if view.unread.is_some() { span.tag.hot id="unread" data-live { "unreadable" } } @else if !view.exists { span.tag.hot id="gone" data-live { "missing" } }
+            @if view.read_error.is_some() { span.tag.hot id="unread" data-live { "unreadable" } } @else if !view.exists { span.tag.hot id="gone" data-live { "missing" } }
         }
         (panel("why", "Explanation", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } (flags.kernel_flags()) } }, &why(&view.why)))
         (panel("relations", "Relations", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))
         div.columns {
-            (panel("yaml", "YAML", &html! { span.faint.small { "secrets redacted" } }, &html! { @if view.exists { (yaml(&view.yaml)) } @else if let Some(why) = &view.unread { p.empty.wrap-any { (why) } } @else { p.empty { "The object does not exist; its history is shown." } } }))
+            (panel("yaml", "YAML", &html! { span.faint.small { "secrets redacted" } }, &html! { @if view.exists { (yaml(&view.yaml)) } @else if let Some(why) = &view.read_error { p.empty.wrap-any { (why) } } @else { p.empty { "The object does not exist; its history is shown." } } }))
             div.stack {
                 (panel("history", "History", &html! { span.faint.small { "decisions that wrote or read it" } }, &history(&view.history, view)))
                 (panel("owners", "Field owners", &html! {}, &owners(&view.owners)))
@@ -41,7 +41,7 @@ pub fn object(view: &ObjectPage, flags: &CommandFlags) -> Markup {
 }
 
 fn history(history: &[HistoryRow], view: &ObjectPage) -> Markup {
-    let rows = timeline::fold(history.to_vec(), |row| !row.wrote && row.brief.is_ordinary());
+    let rows = timeline::fold(history.to_vec(), |row| !row.is_write && row.summary.is_ordinary());
     html! {
         @if history.is_empty() { p.empty { "No recorded decision wrote or read the object." } }
         ul.line { @for row in &rows { (history_row(row, view)) } }
@@ -49,14 +49,14 @@ fn history(history: &[HistoryRow], view: &ObjectPage) -> Markup {
 }
 
 fn history_row(row: &Folded<HistoryRow>, view: &ObjectPage) -> Markup {
-    let title = |brief: &DecisionSummary| html! { a href={ "/decisions/" (brief.id) } { "#" (brief.id) } " " (brief.operator) " " strong { (brief.unit) } };
+    let title = |summary: &DecisionSummary| html! { a href={ "/decisions/" (summary.id) } { "#" (summary.id) } " " (summary.operator) " " strong { (summary.unit) } };
     match row {
         Folded::One(row) => html! {
-            li.wrote[row.wrote] {
-                span.when { (ago(view.now, row.brief.at)) br; @if row.wrote { strong { "written" } } @else { "read" } }
+            li.wrote[row.is_write] {
+                span.when { (ago(view.now, row.summary.at)) br; @if row.is_write { strong { "written" } } @else { "read" } }
                 div {
-                    div.title { (title(&row.brief)) }
-                    p.cause { "because " (row.brief.because) }
+                    div.title { (title(&row.summary)) }
+                    p.cause { "because " (row.summary.causes) }
                 }
             }
         },
@@ -73,9 +73,9 @@ fn owners(owners: &[FieldOwner]) -> Markup {
             @for (at, owner) in owners.iter().enumerate() {
                 details id=(format!("owner-{at}")) {
                     summary {
-                        strong { (owner.manager) } " " span.faint { (owner.operation) @if !owner.subresource.is_empty() { " of " (owner.subresource) } @if !owner.time.is_empty() { ", " (owner.time) } " · " (count(owner.fields.len() + owner.left_off, "field")) }
+                        strong { (owner.manager) } " " span.faint { (owner.operation) @if !owner.subresource.is_empty() { " of " (owner.subresource) } @if !owner.time.is_empty() { ", " (owner.time) } " · " (count(owner.fields.len() + owner.omitted, "field")) }
                     }
-                    ul.reads { @for field in &owner.fields { li.mono { (field) } } @if owner.left_off > 0 { li { "and " (owner.left_off) " more" } } }
+                    ul.reads { @for field in &owner.fields { li.mono { (field) } } @if owner.omitted > 0 { li { "and " (owner.omitted) " more" } } }
                 }
             }
         }

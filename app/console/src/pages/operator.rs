@@ -62,8 +62,8 @@ fn units(units: &[UnitRow], now: Timestamp, href: &str) -> Markup {
                     div {
                         div.title { a href={ (href) "?unit=" (percent_encode(&unit.unit)) } { strong { (unit.unit) } } span.when { (ago(now, unit.since)) } }
                         @if !unit.reason.is_empty() { p.cause { (with_code_spans(&unit.reason)) } }
-                        p.small.faint { (unit.holds) }
-                        p.small { span.faint { "hint: " } (with_code_spans(&unit.help)) }
+                        p.small.faint { (unit.wait) }
+                        p.small { span.faint { "hint: " } (with_code_spans(&unit.hint)) }
                     }
                 }
             }

@@ -18,8 +18,8 @@ pub fn placements(view: &FleetPage, query: &TableQuery, act: &dyn Fn(&FleetPlace
         view.instances.iter().filter(|one| one.member.is_some()).map(|one| one.name.as_str()).collect();
     let aside = html! { span.faint { "a tenant with an environment; always on one instance" } };
     let body = html! {
-        @if let Some(unread) = &all.unread {
-            div.body { p.note.bad { (unread.to_string()) } p { span.faint { "hint: " } (unread.hint) } }
+        @if let Some(read_error) = &all.read_error {
+            div.body { p.note.bad { (read_error.to_string()) } p { span.faint { "hint: " } (read_error.hint) } }
         } @else if all.placements.is_empty() && !query.filter().is_empty() {
             p.empty { "No placement matches the filter." }
         } @else if all.placements.is_empty() {
@@ -33,7 +33,8 @@ pub fn placements(view: &FleetPage, query: &TableQuery, act: &dyn Fn(&FleetPlace
             @if members.len() < 2 { p.empty.small { "No other instance to move to: add one with " code { "switchboard gitops fleet add NAMESPACE" } ". " a href="/help/fleet" { "About the fleet" } "." } }
         }
     };
-    let title = if all.unread.is_some() { "Placements".to_string() } else { count(all.placements_total, "placement") };
+    let title =
+        if all.read_error.is_some() { "Placements".to_string() } else { count(all.placements_total, "placement") };
     panel("placements", &title, &aside, &body)
 }
 

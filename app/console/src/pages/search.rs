@@ -14,7 +14,7 @@ pub fn search(found: &SearchResults) -> Markup {
                 @if found.hits.is_empty() { p.empty { "No watched object matches. " a href="/objects" { "Browse by kind" } " to see other objects." } }
                 @else { div.scroll { table {
                     thead { tr { th scope="col" { "Name" } th scope="col" { "Type" } th scope="col" { "Cluster" } } }
-                    tbody { @for hit in &found.hits { tr { td { a href=(hit.href) { strong { (hit.name) } } } td.mono { (hit.what) } td.soft { (hit.cluster) } } } }
+                    tbody { @for hit in &found.hits { tr { td { a href=(hit.href) { strong { (hit.name) } } } td.mono { (hit.kind) } td.soft { (hit.cluster) } } } }
                 } } }
             }))
         }

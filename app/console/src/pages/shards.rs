@@ -52,7 +52,7 @@ fn shard_cell(cell: &ShardCell) -> Markup {
                     @if !shard.differs.is_empty() { span.differs { @for one in &shard.differs { span.tag.hot { (one) } " " } } }
                 }
             }
-            @if cell.left_off > 0 { span.faint { "and " (cell.left_off) " more" } }
+            @if cell.omitted > 0 { span.faint { "and " (cell.omitted) " more" } }
         }
     }
 }

@@ -35,19 +35,19 @@ fn key() -> ObjectKey {
     ObjectKey { table, namespace: HOSTILE.into(), name: HOSTILE.into() }
 }
 
-fn brief() -> DecisionSummary {
+fn summary() -> DecisionSummary {
     DecisionSummary {
         id: DecisionId(7),
         operator: HOSTILE.into(),
         unit: HOSTILE.into(),
         at: Timestamp(1000),
-        because: HOSTILE.into(),
+        causes: HOSTILE.into(),
         decide_us: 10,
         write_us: 20,
         written: 1,
-        undone: 0,
-        outcome: SummaryOutcome::Wrote,
-        said: HOSTILE.into(),
+        failed_writes: 0,
+        outcome: SummaryOutcome::Written,
+        message: HOSTILE.into(),
         wrote: vec![key()],
         read: vec![key()],
         missed: vec![key()],
@@ -71,7 +71,7 @@ fn view_of_object() -> ObjectPage {
         now: Timestamp(2000),
         version: "v".into(),
         exists: true,
-        unread: Some(HOSTILE.into()),
+        read_error: Some(HOSTILE.into()),
         yaml: format!("a: {HOSTILE}\n{HOSTILE}: b\n- {HOSTILE}\n"),
         owners: vec![FieldOwner {
             manager: HOSTILE.into(),
@@ -79,17 +79,17 @@ fn view_of_object() -> ObjectPage {
             time: HOSTILE.into(),
             subresource: HOSTILE.into(),
             fields: vec![HOSTILE.into()],
-            left_off: 1,
+            omitted: 1,
         }],
-        history: vec![HistoryRow { wrote: true, brief: brief() }],
+        history: vec![HistoryRow { is_write: true, summary: summary() }],
         relations: vec![
             Relation {
-                what: "owner",
+                relation: "owner",
                 before: true,
                 name: format!("pods/{HOSTILE}"),
                 href: crate::components::object_href(&key()),
             },
-            Relation { what: "owns", before: false, name: HOSTILE.into(), href: "/x".into() },
+            Relation { relation: "owns", before: false, name: HOSTILE.into(), href: "/x".into() },
         ],
         why: format!("{HOSTILE}\n  because  {HOSTILE}\n{HOSTILE}\n"),
         events: vec![EventRow {
@@ -155,9 +155,14 @@ fn all() -> Vec<(&'static str, String)> {
         unrecorded: 1,
         ..Overview::default()
     };
-    let fold = Folded::Many { first: vec![brief()], last: brief(), count: 3 };
-    let timeline =
-        FoldedTimeline { rows: vec![Folded::One(brief()), fold], page: 2, total: 200, by_time: true, unfolded: false };
+    let fold = Folded::Many { first: vec![summary()], last: summary(), count: 3 };
+    let timeline = FoldedTimeline {
+        rows: vec![Folded::One(summary()), fold],
+        page: 2,
+        total: 200,
+        by_time: true,
+        unfolded: false,
+    };
     let operator = OperatorPage {
         now: Timestamp(2000),
         version: "v".into(),
@@ -166,12 +171,12 @@ fn all() -> Vec<(&'static str, String)> {
             unit: HOSTILE.into(),
             state: Health::Blocked,
             reason: HOSTILE.into(),
-            holds: HOSTILE.into(),
+            wait: HOSTILE.into(),
             since: Timestamp(1),
-            help: HOSTILE.into(),
+            hint: HOSTILE.into(),
         }],
         reads: vec![HOSTILE.into()],
-        timeline: Timeline { briefs: vec![brief()], page: 2, total: 200 },
+        timeline: Timeline { decisions: vec![summary()], page: 2, total: 200 },
     };
     let lines = switchboard_kernel::diff::diff(Some(&json!({"a": HOSTILE})), Some(&json!({"b": HOSTILE})));
     let decision = DecisionPage {
@@ -187,16 +192,16 @@ fn all() -> Vec<(&'static str, String)> {
         gets: vec![(key(), None)],
         reads: vec![HOSTILE.into(), HOSTILE.into()],
         state: Health::Failing,
-        said: HOSTILE.into(),
+        message: HOSTILE.into(),
         writes: vec![WriteRow {
             write: HOSTILE.into(),
             verb: "apply",
             part: HOSTILE.into(),
             object: key(),
             result: HOSTILE.into(),
-            well: false,
+            succeeded: false,
             diff: lines,
-            left_off: 2,
+            omitted_lines: 2,
         }],
     };
     let kinds = KindsPage {
@@ -224,7 +229,7 @@ fn all() -> Vec<(&'static str, String)> {
     let found = SearchResults {
         text: HOSTILE.into(),
         hits: vec![SearchHit {
-            what: HOSTILE.into(),
+            kind: HOSTILE.into(),
             name: HOSTILE.into(),
             cluster: HOSTILE.into(),
             href: crate::components::object_href(&key()),

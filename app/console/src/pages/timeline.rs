@@ -60,27 +60,27 @@ struct Decisions {
 impl Decisions {
     fn row(&self, row: &Folded<DecisionSummary>) -> Markup {
         match row {
-            Folded::One(brief) => self.decision(brief),
+            Folded::One(summary) => self.decision(summary),
             Folded::Many { first, last, count } => html! { tr.fold { td colspan=(self.columns) {
-                (fold(first, last, *count, self.now, &|brief| html! {
-                    a href={ "/decisions/" (brief.id) } { "#" (brief.id) } " "
-                    @if self.with_operator { (brief.operator) " " }
-                    strong { (brief.unit) } " " span.soft { "because " (brief.because) }
+                (fold(first, last, *count, self.now, &|summary| html! {
+                    a href={ "/decisions/" (summary.id) } { "#" (summary.id) } " "
+                    @if self.with_operator { (summary.operator) " " }
+                    strong { (summary.unit) } " " span.soft { "because " (summary.causes) }
                 }))
             } } },
         }
     }
 
-    fn decision(&self, brief: &DecisionSummary) -> Markup {
+    fn decision(&self, summary: &DecisionSummary) -> Markup {
         html! {
             tr {
-                td.num { a href={ "/decisions/" (brief.id) } { "#" (brief.id) } }
-                td.num.soft { (ago(self.now, brief.at)) }
-                @if self.with_operator { td { a href=(operator_href(&brief.operator)) { (brief.operator) } } }
-                td.unit { strong { (brief.unit) } }
-                td { (outcome(brief)) }
-                td.num { (micros(brief.decide_us.saturating_add(brief.write_us))) }
-                td.reason { (brief.because) @if !brief.said.is_empty() { p.small.wrap-any { (brief.said) } } }
+                td.num { a href={ "/decisions/" (summary.id) } { "#" (summary.id) } }
+                td.num.soft { (ago(self.now, summary.at)) }
+                @if self.with_operator { td { a href=(operator_href(&summary.operator)) { (summary.operator) } } }
+                td.unit { strong { (summary.unit) } }
+                td { (outcome(summary)) }
+                td.num { (micros(summary.decide_us.saturating_add(summary.write_us))) }
+                td.reason { (summary.causes) @if !summary.message.is_empty() { p.small.wrap-any { (summary.message) } } }
             }
         }
     }
@@ -104,12 +104,12 @@ where
     }
 }
 
-fn outcome(brief: &DecisionSummary) -> Markup {
-    let class = match brief.outcome {
-        SummaryOutcome::Wrote => "badge w-ready",
-        SummaryOutcome::Nothing => "tag",
-        SummaryOutcome::Refused | SummaryOutcome::Failed => "badge w-failing",
-        SummaryOutcome::PutOff | SummaryOutcome::Parked => "badge w-waiting",
+fn outcome(summary: &DecisionSummary) -> Markup {
+    let class = match summary.outcome {
+        SummaryOutcome::Written => "badge w-ready",
+        SummaryOutcome::Unchanged => "tag",
+        SummaryOutcome::WritesFailed | SummaryOutcome::Failed => "badge w-failing",
+        SummaryOutcome::Deferred | SummaryOutcome::NotCached => "badge w-waiting",
     };
-    html! { span class=(class) { (brief.outcome_text()) } }
+    html! { span class=(class) { (summary.outcome_text()) } }
 }

@@ -140,7 +140,7 @@ async fn api_returns_the_same_data() {
     assert!(
         decision["writes"][0]["diff"].as_array().unwrap().iter().any(|line| line.as_str().unwrap().starts_with('+'))
     );
-    let (status, text) = console.get("/api/v1/operators/nobody").await;
+    let (status, text) = console.get("/api/v1/operators/stranger").await;
     let problem: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((status, problem["status"].as_u64()), (StatusCode::NOT_FOUND, Some(404)));
     assert!(problem["detail"].as_str().unwrap().contains("operators: greeter"), "{problem}");
@@ -181,7 +181,7 @@ async fn missing_resources_have_a_hint() {
     let console = ConsoleFixture::build().await;
     for (path, status) in [
         ("/nowhere", StatusCode::NOT_FOUND),
-        ("/operators/nobody", StatusCode::NOT_FOUND),
+        ("/operators/stranger", StatusCode::NOT_FOUND),
         ("/decisions/999999", StatusCode::NOT_FOUND),
         ("/decisions/one", StatusCode::BAD_REQUEST),
         ("/objects/elsewhere/configmaps/default/a", StatusCode::NOT_FOUND),
@@ -349,7 +349,7 @@ async fn forms_of_other_sites_are_refused() {
     console.submit("/signout", &cookie, OWN, &format!("csrf_token={csrf_token}")).await;
     let after =
         console.submit("/actions/pause", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
-    assert_eq!(after.headers()["location"], SIGN_IN, "who signed out is nobody");
+    assert_eq!(after.headers()["location"], SIGN_IN, "the session has ended");
 }
 
 #[tokio::test]
@@ -453,7 +453,7 @@ async fn faulty_object_has_its_cause_in_the_first_five_lines() {
     };
     let waited = tokio::time::timeout(PATIENCE, async {
         while !lead(&console.page("/objects/main/configmaps/default/nameless").await)
-            .contains("set data.name to whom to greet")
+            .contains("set data.name to the name to greet")
         {}
     });
     waited.await.unwrap();

@@ -19,7 +19,7 @@ async fn api_errors_are_documented_problems() {
     let json_body = || act().header("Content-Type", "application/json");
     for (request, body, word) in [
         (Request::get("/api/v1/decisions?page=x"), "", "malformed"),
-        (Request::get("/api/v1/operators/nobody"), "", "not-found"),
+        (Request::get("/api/v1/operators/stranger"), "", "not-found"),
         (Request::get("/api/v1/operators/%FF"), "", "malformed"),
         (Request::get("/api/v1/nowhere"), "", "not-found"),
         (Request::delete("/api/v1/state"), "", "method-not-allowed"),
