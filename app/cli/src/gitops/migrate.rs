@@ -20,7 +20,7 @@ pub struct Migrate {
     #[command(flatten)]
     database: DatabaseArgs,
 
-    /// Print what would be done; exit with 2 if something would be done
+    /// Print the pending steps without applying them; exit with 2 if there are any
     #[arg(long)]
     dry_run: bool,
 
@@ -45,9 +45,9 @@ impl Migrate {
     }
 }
 
-fn found(plan: &MigrationPlan) -> String {
+fn schema(plan: &MigrationPlan) -> String {
     match plan.schema {
-        SchemaState::Empty => "nothing".to_string(),
+        SchemaState::Empty => "empty".to_string(),
         SchemaState::ManagedGitops => format!("tables of managed-gitops, version {MANAGED_GITOPS_VERSION}"),
         SchemaState::Switchboard { version } => format!("version {version}"),
     }
@@ -55,16 +55,12 @@ fn found(plan: &MigrationPlan) -> String {
 
 /// Formats the plan as text.
 pub fn text(database: &str, plan: &MigrationPlan, done: bool) -> String {
-    let mut lines = vec![format!("database     {database}"), format!("found        {}", found(plan))];
+    let mut lines = vec![format!("database     {database}"), format!("schema       {}", schema(plan))];
     for (version, name) in &plan.steps {
-        lines.push(format!("{}         {version}: {name}", if done { "made" } else { "make" }));
+        lines.push(format!("{}     {version}: {name}", if done { "applied " } else { "to apply" }));
     }
     if plan.credentials > 0 {
-        lines.push(format!(
-            "credentials  {} {}",
-            plan.credentials,
-            if done { "stored again" } else { "to store again" }
-        ));
+        lines.push(format!("credentials  {} {}", plan.credentials, if done { "rewritten" } else { "to rewrite" }));
     }
     if plan.is_empty() {
         lines.push("nothing to do".to_string());
@@ -74,16 +70,16 @@ pub fn text(database: &str, plan: &MigrationPlan, done: bool) -> String {
 
 fn value(database: &str, plan: &MigrationPlan, done: bool) -> Value {
     let steps: Vec<_> = plan.steps.iter().map(|(version, name)| json!({ "version": version, "name": name })).collect();
-    let (found, version) = match plan.schema {
-        SchemaState::Empty => ("nothing", None),
+    let (kind, version) = match plan.schema {
+        SchemaState::Empty => ("empty", None),
         SchemaState::ManagedGitops => ("managed-gitops", Some(MANAGED_GITOPS_VERSION)),
         SchemaState::Switchboard { version } => ("switchboard", Some(version)),
     };
     json!({
         "database": database,
-        "found": { "what": found, "version": version },
+        "schema": { "kind": kind, "version": version },
         "steps": steps,
         "credentials": plan.credentials,
-        "done": done,
+        "applied": done,
     })
 }

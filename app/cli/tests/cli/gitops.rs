@@ -28,19 +28,19 @@ fn database_is_planned_created_and_then_unchanged() {
     assert_eq!(plan.status.code(), Some(2), "{}", stderr_text(&plan));
     assert_eq!(
         printed(&plan),
-        "database     SQLite in gitops.db\nfound        nothing\nmake         1: tables of managed-gitops\n\
-         make         2: wider columns, indexes, log of changes\nmake         3: instances, placements and moves\n\
-         make         4: service accounts on tenants' clusters\nmake         5: settings of the backend\n\
-         make         6: tokens of these service accounts\nmake         7: log of changes by statement\n\
-         make         8: names of move steps\n"
+        "database     SQLite in gitops.db\nschema       empty\nto apply     1: tables of managed-gitops\n\
+         to apply     2: wider columns, indexes, log of changes\nto apply     3: instances, placements and moves\n\
+         to apply     4: service accounts on tenants' clusters\nto apply     5: settings of the backend\n\
+         to apply     6: tokens of these service accounts\nto apply     7: log of changes by statement\n\
+         to apply     8: names of move steps\n"
     );
     assert!(!folder.path().join("gitops.db").exists(), "a plan makes no file");
     let made = migrate(folder.path(), &base);
     assert_eq!(made.status.code(), Some(0), "{}", stderr_text(&made));
-    assert!(printed(&made).contains("made         2: wider columns"), "{}", printed(&made));
+    assert!(printed(&made).contains("applied      2: wider columns"), "{}", printed(&made));
     let again = migrate(folder.path(), &[&base[..], &["--dry-run"]].concat());
     assert_eq!(again.status.code(), Some(0));
-    assert_eq!(printed(&again), "database     SQLite in gitops.db\nfound        version 8\nnothing to do\n");
+    assert_eq!(printed(&again), "database     SQLite in gitops.db\nschema       version 8\nnothing to do\n");
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn results_are_printed_as_json() {
     std::fs::write(folder.path().join("keys"), KEY1).unwrap();
     let arguments = ["--database", "sqlite:g.db", "--credentials-key-file", "keys", "-o", "json"];
     let made: serde_json::Value = serde_json::from_slice(&migrate(folder.path(), &arguments).stdout).unwrap();
-    assert_eq!(made["found"], serde_json::json!({ "what": "nothing", "version": null }));
-    assert_eq!((&made["steps"][1]["version"], &made["done"]), (&2.into(), &true.into()));
+    assert_eq!(made["schema"], serde_json::json!({ "kind": "empty", "version": null }));
+    assert_eq!((&made["steps"][1]["version"], &made["applied"]), (&2.into(), &true.into()));
 }
 
 #[test]
