@@ -59,10 +59,10 @@ fn target(text: &str) -> Result<(String, String), String> {
 impl WhyObject {
     /// Prints the report.
     pub async fn run(self) -> Result<(), CommandError> {
-        self.watch.show(|| self.look()).await
+        self.watch.show(|| self.report()).await
     }
 
-    async fn look(&self) -> Result<String, CommandError> {
+    async fn report(&self) -> Result<String, CommandError> {
         // The state is requested before the journal is read, so that the journal holds every decision the state
         // mentions.
         let state = self.state.state().await.ok();
@@ -246,10 +246,10 @@ fn render_report(
 impl WhyNot {
     /// Prints the report.
     pub async fn run(self) -> Result<(), CommandError> {
-        self.watch.show(|| self.look()).await
+        self.watch.show(|| self.report()).await
     }
 
-    async fn look(&self) -> Result<String, CommandError> {
+    async fn report(&self) -> Result<String, CommandError> {
         let mut state = self.state.state().await?;
         if let Some(unit) = &self.unit
             && let Some(hosted) = state.operators.iter_mut().find(|hosted| hosted.name == self.operator)

@@ -141,7 +141,9 @@ fn server_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     match error.downcast_ref::<kube::Error>().or_else(boxed)? {
         kube::Error::Api(status) => match status.code {
             401 => Some("check the credentials of the kubeconfig: they may be expired, or for another cluster"),
-            403 => Some("ask for the permission; `kubectl auth can-i --list` shows the permissions of this user"),
+            403 => Some(
+                "request the permission from an administrator; `kubectl auth can-i --list` shows the permissions of this user",
+            ),
             404 => Some("check cluster and namespace; `kubectl api-resources` lists the served kinds"),
             409 => Some("another writer changed the object at the same time; try again"),
             413 | 422 => Some("correct the object; `kubectl explain KIND` shows its fields"),

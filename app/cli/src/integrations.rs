@@ -35,7 +35,7 @@ pub struct IntegrationsArgs {
 
 #[derive(Subcommand)]
 enum IntegrationsCommand {
-    /// Render the desired objects by cluster and namespace, with the values they are made from
+    /// Render the desired objects by cluster and namespace, with their input values
     Render(render::IntegrationsRender),
     /// Compare two directories, bundles or commits; exit with 2 if something changes
     Diff(compare::IntegrationsDiff),

@@ -82,7 +82,7 @@ impl PodRunner {
                 }
                 continue;
             };
-            self.look(&values(&list.items)).await;
+            self.reconcile(&values(&list.items)).await;
             let from = list.metadata.resource_version.unwrap_or_default();
             let Ok(watch) = pods.watch(&WatchParams::default(), &from).await else {
                 if stopped_meanwhile(&mut ends).await {
@@ -113,7 +113,7 @@ impl PodRunner {
                     Some(Ok(WatchEvent::Added(_) | WatchEvent::Modified(_) | WatchEvent::Deleted(_))) => {
                         let pods: Api<DynamicObject> = Api::all_with(self.client.clone(), &self.resource);
                         if let Ok(list) = pods.list(&ListParams::default()).await {
-                            self.look(&values(&list.items)).await;
+                            self.reconcile(&values(&list.items)).await;
                         }
                     }
                     Some(_) | None => return false,
@@ -131,7 +131,7 @@ impl PodRunner {
         }
     }
 
-    async fn look(&mut self, pods: &[Value]) {
+    async fn reconcile(&mut self, pods: &[Value]) {
         for act in plan(pods, &self.processes.keys().cloned().collect(), &self.commands) {
             match act {
                 PodAction::Stop { uid } => {

@@ -87,7 +87,7 @@ enum Command {
     Run(run::RunCommand),
     /// Show what the operators would write now, as a diff; write nothing
     Plan(plan::PlanCommand),
-    /// Explain why an object is as it is: who wrote it, from which inputs, and what triggered the write
+    /// Explain the state of an object: its last writer, the inputs and the trigger of the write
     Why(explain::WhyObject),
     /// Explain why an operator does nothing right now
     WhyNot(explain::WhyNot),
@@ -99,7 +99,7 @@ enum Command {
     Resume(control::Resume),
     /// Run the units of an operator soon, even if nothing changed
     Reconcile(control::Reconcile),
-    /// Repeat a decision with the inputs it was made from, and compare the result
+    /// Repeat a decision with its recorded inputs, and compare the result
     Replay(explain::Replay),
     /// Test an operator under crashes, stale reads, missed events and lost responses, on a cluster of its own
     FaultTest(fault_test::FaultTestCommand),

@@ -32,7 +32,7 @@ const GITOPS: &str = "gitops";
 
 /// Show what the operators would write to the clusters now; write nothing
 #[derive(Args)]
-#[command(mut_arg("state_dir", |arg| arg.help("State directory of the `up` that serves the cluster, whose engine reads repositories of this machine [default: kernel in the user's data directory]")))]
+#[command(mut_arg("state_dir", |arg| arg.help("State directory of the `up` that serves the cluster; its engine reads repositories of this machine [default: kernel in the user's data directory]")))]
 pub struct PlanCommand {
     /// Configuration file
     #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
@@ -95,7 +95,7 @@ impl PlanCommand {
             }
         }
         all.retain(|apart| !apart.operators.is_empty());
-        let mut report = self.look(&config, &clusters, all).await?;
+        let mut report = self.report(&config, &clusters, all).await?;
         report.skipped.splice(0..0, left_out);
         print(&report, self.output)?;
         if !report.has_changes() && !report.skipped.is_empty() {
@@ -130,9 +130,11 @@ impl PlanCommand {
             let (operators, failed) =
                 IntegrationsManager::new(section, &config.topology, clusters.clone())?.load_operators().await?;
             further.extend(operators);
-            let why = |told: String| told.trim_start_matches("error: ").to_string();
+            let why = |message: String| message.trim_start_matches("error: ").to_string();
             left_out.extend(
-                failed.into_iter().map(|told| SkippedItem { name: "integrations".to_string(), reason: why(told) }),
+                failed
+                    .into_iter()
+                    .map(|message| SkippedItem { name: "integrations".to_string(), reason: why(message) }),
             );
         }
         if config.gitops.is_some() {
@@ -149,7 +151,7 @@ impl PlanCommand {
         clusters.is_local(config.topology.cluster(ClusterType::Management), &self.state)
     }
 
-    async fn look(
+    async fn report(
         &self,
         config: &Config,
         clusters: &ClusterClients,

@@ -97,18 +97,18 @@ impl Serve {
         };
         let ambient = ClockAndRng::system();
         let certificates = Certificates::ephemeral(&[address.ip()], ambient.now())?;
-        let gate = AuthKeys {
+        let keys = AuthKeys {
             authenticator: Authenticator::new(TokenKey::ephemeral()?, None),
             authority: certificates.authority.certificate.clone(),
         };
         let discovery = std::mem::take(&mut dump.discovery);
         let (objects, logs) = contents(dump);
         let cluster = match &recorder {
-            None => Cluster::from_dump(gate, ambient, objects, logs).await,
+            None => Cluster::from_dump(keys, ambient, objects, logs).await,
             Some(recorder) => {
                 let kinds = recording::kinds(&discovery);
                 let keeper = self.recording.write_handler(recorder.clone());
-                Cluster::from_dump_with_recorder(gate, ambient, objects, logs, (kinds, keeper)).await
+                Cluster::from_dump_with_recorder(keys, ambient, objects, logs, (kinds, keeper)).await
             }
         };
         let listener = cluster.listen(port, &certificates)?;

@@ -96,7 +96,7 @@ impl StorageLocation {
     }
 
     /// Returns the keys that authenticate requests.
-    pub fn gate(&self, certificates: &Certificates) -> Result<AuthKeys, CommandError> {
+    pub fn auth_keys(&self, certificates: &Certificates) -> Result<AuthKeys, CommandError> {
         let key = match self {
             Self::Memory => TokenKey::ephemeral()?,
             Self::Directory(path) => TokenKey::in_directory(path)?,

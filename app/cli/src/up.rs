@@ -122,9 +122,9 @@ impl Up {
         let ambient = ClockAndRng::system();
         let store = place.store()?;
         let certificates = Arc::new(place.certificates(address, &ambient)?);
-        let gate = place.gate(&certificates)?;
+        let keys = place.auth_keys(&certificates)?;
         place.warn_about_readable_keys();
-        let cluster = Cluster::with_keys(gate, store.clone(), ambient).await;
+        let cluster = Cluster::with_keys(keys, store.clone(), ambient).await;
         for name in &self.cluster {
             cluster.logical(name).await;
         }

@@ -106,9 +106,9 @@ async fn sandbox(config: Option<&Config>, report: &mut DoctorReport) {
     });
     match tried.await.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(()) => report.add(DoctorCheck::ok("sandbox", "programs can run in a sandbox")),
-        Err(told) if needed > 0 => report.add(DoctorCheck::failed("sandbox", &told)),
-        Err(told) => {
-            let check = DoctorCheck::failed("sandbox", &told);
+        Err(error) if needed > 0 => report.add(DoctorCheck::failed("sandbox", &error)),
+        Err(error) => {
+            let check = DoctorCheck::failed("sandbox", &error);
             let hint = check.hint.unwrap_or_default();
             report.add(DoctorCheck::warning(
                 "sandbox",

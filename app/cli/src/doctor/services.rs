@@ -92,8 +92,8 @@ async fn integrations(
         report.add(DoctorCheck::warning(INTEGRATIONS, problem.to_string(), hint));
     }
     let has_clusters = !clusters.clients.is_empty();
-    for told in &failed {
-        let check = DoctorCheck::failed(INTEGRATIONS, told);
+    for message in &failed {
+        let check = DoctorCheck::failed(INTEGRATIONS, message);
         // Without any cluster only `up` can run this configuration, and it serves these clusters itself.
         report.add(if has_clusters { check } else { DoctorCheck { state: CheckState::Warning, ..check } });
     }

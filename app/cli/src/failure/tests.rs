@@ -77,7 +77,7 @@ fn server_errors_have_hints_in_every_wrapping() {
         name: "x".into(),
         source: status_error(403),
     };
-    assert!(message(&refused).contains("hint: ask for the permission"), "{}", message(&refused));
+    assert!(message(&refused).contains("hint: request the permission"), "{}", message(&refused));
     let unready = switchboard_service::setup::SetupError::Cluster { act: "look".into(), source: status_error(401) };
     assert!(message(&unready).contains("hint: check the credentials of the kubeconfig"), "{}", message(&unready));
 }

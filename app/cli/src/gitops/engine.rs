@@ -47,21 +47,21 @@ pub struct EmbeddedEngine {
 }
 
 impl EmbeddedEngine {
-    /// Creates the engine if the configuration enables it. Installs the CRDs of Argo CD, unless `pretended` asks for a
+    /// Creates the engine if the configuration enables it. Installs the CRDs of Argo CD, unless `is_dry_run` asks for a
     /// dry run. `own` states that Applications are stored on the cluster of a local `up`.
     pub async fn new(
         config: &Config,
         clusters: &ClusterClients,
         dir: &Path,
         own: bool,
-        pretended: bool,
+        is_dry_run: bool,
     ) -> Result<Option<Self>, CommandError> {
         if !is_wanted(config) {
             return Ok(None);
         }
         let here = config.topology.cluster(ClusterType::Management).clone();
         let client = clusters.clients.get(&here).ok_or_else(|| format!("no cluster is named {here}"))?.clone();
-        if !pretended {
+        if !is_dry_run {
             install(&client).await?;
         }
         let mut git = GitSettings::with_cache(&dir.join(FOLDER));
@@ -70,7 +70,7 @@ impl EmbeddedEngine {
             git = git.with_local_files();
         }
         let sources = RepositorySources::new(git, POLL);
-        let sources = Arc::new(if pretended { sources.for_dry_run() } else { sources });
+        let sources = Arc::new(if is_dry_run { sources.for_dry_run() } else { sources });
         Ok(Some(Self { here, client, sources, hosted: Arc::default() }))
     }
 

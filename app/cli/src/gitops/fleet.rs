@@ -68,11 +68,11 @@ struct FleetAdd {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max_placements: Option<i64>,
 
-    /// Restrict writes to the instance's own namespace; grant others by hand
+    /// Restrict writes to the instance's own namespace; grant permissions for other namespaces yourself
     #[arg(long)]
     namespaced: bool,
 
-    /// Add the namespace even if another database uses it, or a tenant can read in it the credentials of all placements
+    /// Add the namespace even if another database uses it, or if a tenant can read the credentials of all placements there
     #[arg(long)]
     force: bool,
 

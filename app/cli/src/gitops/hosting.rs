@@ -124,7 +124,7 @@ impl GitopsService {
         let settings = backend::BackendSettings {
             isolated: section.isolation,
             shared_database: section.shared_database,
-            // Clusters that cannot be told apart are not treated as one: a tenant could deploy to the namespace of
+            // Clusters that cannot be distinguished are not treated as one: a tenant could deploy to the namespace of
             // another.
             in_cluster: is_one || cluster.as_ref() == Some(&engines),
             cluster,

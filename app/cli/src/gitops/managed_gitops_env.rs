@@ -13,7 +13,7 @@ const UNUSED_VARIABLES: [(&str, &str); 5] = [
     ("ENABLE_PROFILING", "there is no profiler; `switchboard top` and /metrics show runs and their durations"),
     (
         "DISABLE_APPSTUDIO_WEBHOOK",
-        "there is no webhook; rules in the CRDs refuse what the webhook of managed-gitops would",
+        "there is no webhook; validation rules of the CRDs refuse the same input as the webhook of managed-gitops",
     ),
     ("ENABLE_UNRELIABLE_DB", "there is no fault injection"),
     ("ENABLE_UNRELIABLE_CLIENT", "there is no fault injection"),

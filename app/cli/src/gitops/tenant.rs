@@ -133,7 +133,9 @@ pub enum TenantClientError {
 fn status_hint(code: u16) -> &'static str {
     match code {
         401 => "check the user of the kubeconfig's context: the cluster does not accept it",
-        403 => "ask for a Role in this namespace; `kubectl auth can-i --list` shows your permissions",
+        403 => {
+            "request a Role in this namespace from an administrator; `kubectl auth can-i --list` shows your permissions"
+        }
         409 => "try again: another writer changed it at the same time",
         422 => "correct the object and try again",
         _ => "try again; if the error persists, check the log of the API server",

@@ -92,9 +92,9 @@ pub enum WaitProgress {
 
 /// The wait failed before its timeout.
 #[derive(Debug, thiserror::Error)]
-#[error("{told} `{name}` is not {aim}: {why}\nhint: {hint}")]
+#[error("{noun} `{name}` is not {aim}: {why}\nhint: {hint}")]
 struct WaitFailed {
-    told: &'static str,
+    noun: &'static str,
     name: String,
     aim: &'static str,
     why: String,
@@ -275,7 +275,7 @@ impl TimeoutArgs {
                 WaitProgress::Invalid(why) | WaitProgress::Blocked(why) | WaitProgress::Failing(why) if gives_up => {
                     progress.end();
                     return Err(
-                        WaitFailed { told: kind.noun, name: name.into(), aim: aim.participle(), why, hint }.into()
+                        WaitFailed { noun: kind.noun, name: name.into(), aim: aim.participle(), why, hint }.into()
                     );
                 }
                 WaitProgress::Invalid(why)

@@ -74,10 +74,9 @@ impl ClusterConnector {
         if (&now.server_url, now.insecure_skip_tls_verify) != (&then.server_url, then.insecure_skip_tls_verify) {
             let why = format!("the data changed the server of cluster {} to {}", now.name, now.server_url);
             door.close(&why);
-            return Err(format!(
-                "{why}\nhint: restart to use the new server; nothing is written to the old one any more"
-            )
-            .into());
+            return Err(
+                format!("{why}\nhint: restart to use the new server; nothing more is written to the old one").into()
+            );
         }
         // If the new token cannot be read, the old one may still be valid.
         door.replace_token(&self.token(now).await?)

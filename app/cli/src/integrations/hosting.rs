@@ -184,13 +184,13 @@ impl IntegrationsManager {
                 Err(error) => messages.push((name.clone(), failure::message(&*error))),
             }
         }
-        messages.into_iter().for_each(|(cluster, told)| self.report_once(&cluster, told));
+        messages.into_iter().for_each(|(cluster, message)| self.report_once(&cluster, message));
     }
 
-    fn report_once(&mut self, cluster: &Arc<str>, told: String) {
-        if self.reported.get(cluster) != Some(&told) {
-            print_stderr(&told);
-            self.reported.insert(cluster.clone(), told);
+    fn report_once(&mut self, cluster: &Arc<str>, message: String) {
+        if self.reported.get(cluster) != Some(&message) {
+            print_stderr(&message);
+            self.reported.insert(cluster.clone(), message);
         }
     }
 

@@ -58,10 +58,11 @@ impl IntegrationsPlan {
         let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state);
         let mut manager = IntegrationsManager::new(section, &config.topology, clusters)?;
         let (operators, mut failed) = manager.load_operators().await?;
-        let looks = operators.into_iter().map(|(operator, name, client)| self.look(&config, operator, name, client));
+        let plans =
+            operators.into_iter().map(|(operator, name, client)| self.plan_cluster(&config, operator, name, client));
         let mut decided = Vec::new();
-        for looked in join_all(looks).await {
-            match looked {
+        for planned in join_all(plans).await {
+            match planned {
                 Ok(all) => decided.extend(all),
                 Err(error) => failed.push(failure::message(&*error)),
             }
@@ -81,7 +82,7 @@ impl IntegrationsPlan {
     }
 
     /// Plans one cluster on its own, so that an unreachable cluster does not affect the others.
-    async fn look(
+    async fn plan_cluster(
         &self,
         config: &Config,
         operator: Arc<dyn Operator>,

@@ -134,7 +134,7 @@ async fn operator_added_after_a_reload_has_current_limits() {
     let (host, handle) = Host::new(settings, Vec::new());
     let running = tokio::spawn(host.run());
     let in_force = CurrentConfig::new(old);
-    assert!(in_force.replace(new, &handle).await.unwrap().is_empty(), "nobody is there yet");
+    assert!(in_force.replace(new, &handle).await.unwrap().is_empty(), "no operator runs yet");
     in_force.add(&handle, Arc::new(EngineStub), None).await.unwrap();
     let unit = UnitId { operator: OperatorName::new(EngineStub.name()), unit: Unit::Whole };
     let unit = handle.unit(unit).await.unwrap().unwrap();

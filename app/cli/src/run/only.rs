@@ -18,13 +18,13 @@ const ONLY: &str = "default";
 /// Flags that reduce `run` to one operator.
 #[derive(Args)]
 pub struct OnlyArgs {
-    /// Run only one operator: of this binary, of the configuration, or a program, as a path
+    /// Run only one operator: a name from this binary or the configuration, or the path of a program
     #[arg(long = "only", value_name = "OPERATOR")]
     operator: Option<String>,
     /// Run the program's apply-configuration-live as well
     #[arg(long, requires = "operator")]
     live: bool,
-    /// Service account to write as, as NAMESPACE/NAME
+    /// Service account for writes, as NAMESPACE/NAME
     #[arg(long, value_name = "ACCOUNT", value_parser = account, requires = "operator")]
     service_account: Option<ServiceAccount>,
 }

@@ -41,7 +41,7 @@ fn hidden(place: &str, text: &[u8]) {
         for form in [canary, &encoded] {
             if let Some(at) = text.find(form) {
                 let from = text[..at].char_indices().rev().nth(300).map_or(0, |(index, _)| index);
-                panic!("{form} stands in {place}: …{}", &text[from..at + form.len()]);
+                panic!("{form} is in {place}: …{}", &text[from..at + form.len()]);
             }
         }
     }

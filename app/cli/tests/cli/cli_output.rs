@@ -73,11 +73,11 @@ async fn doctor_passes_a_valid_configuration() {
 #[tokio::test]
 async fn doctor_names_missing_permissions() {
     let running = UpProcess::up(NO_OPERATORS);
-    let (code, report) = doctor(&running, "operators: {greeter: {serviceAccount: default/nobody}}\n", &[]);
+    let (code, report) = doctor(&running, "operators: {greeter: {serviceAccount: default/stranger}}\n", &[]);
     assert_eq!(code, Some(1), "{report}");
     let denied = line(&report, "operator greeter");
     assert!(denied.starts_with("error "), "{report}");
-    let words = "may not create, get, patch configmaps of cluster default, as system:serviceaccount:default:nobody";
+    let words = "may not create, get, patch configmaps of cluster default, as system:serviceaccount:default:stranger";
     assert!(denied.ends_with(words), "{report}");
     assert!(report.contains("hint: grant the permission with a ClusterRole"), "{report}");
     assert!(report.ends_with("\n1 error, 0 warnings\n"), "{report}");

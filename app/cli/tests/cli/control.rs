@@ -29,9 +29,9 @@ async fn paused_operator_names_the_resume_command_and_resumes() {
     assert_eq!(stderr_text(&running.ask(&["resume", "greeter"])), "greeter resumed\n");
     assert_eq!(running.greeting("ada").await, "Good day, ada!");
     for command in ["pause", "resume", "reconcile"] {
-        let missing = running.ask(&[command, "nobody"]);
+        let missing = running.ask(&[command, "stranger"]);
         assert_eq!(missing.status.code(), Some(1));
-        let expected = "error: unknown operator nobody\nhint: `switchboard top` lists the operators";
+        let expected = "error: unknown operator stranger\nhint: `switchboard top` lists the operators";
         assert!(stderr_text(&missing).starts_with(expected), "{}", stderr_text(&missing));
     }
 }

@@ -38,7 +38,7 @@ fn failure_has_the_command_that_repeats_it() {
 
 #[test]
 fn invalid_arguments_are_refused() {
-    for wrong in [["fault-test", "nobody", "--case", "x"], ["fault-test", "greeter", "--fault", "none"]] {
+    for wrong in [["fault-test", "stranger", "--case", "x"], ["fault-test", "greeter", "--fault", "none"]] {
         assert_eq!(run(&wrong).status.code(), Some(64));
     }
     let output = run(&["fault-test", "greeter", "--case", &greeter(), "--fault", "crash-at-writes:1"]);

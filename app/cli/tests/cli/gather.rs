@@ -247,7 +247,7 @@ async fn writes_to_a_dump_are_recorded_and_applied_elsewhere() {
         assert_eq!(lines.split_once('\n').unwrap().1, rest.replace("written", "unchanged"));
     }
     let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}, "data": {"a": "c"}});
-    live.patch("made", &PatchParams::apply("somebody").force(), &Patch::Apply(&other)).await.unwrap();
+    live.patch("made", &PatchParams::apply("other-writer").force(), &Patch::Apply(&other)).await.unwrap();
     let again = apply(&[]);
     assert_eq!(again.status.code(), Some(1), "{}", stderr_text(&again));
     let printed = "error: could not create configmaps/shop/made\n  it exists already and differs at `.data.a`\nhint: ";

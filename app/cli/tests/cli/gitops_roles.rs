@@ -133,7 +133,7 @@ async fn agent_waits_for_the_backend_to_migrate() {
     command.args(["--console", "127.0.0.1:0", "--console-host", "gitops.example.org"]);
     let backend = RoleProcess::start(&cluster, "backend", command);
     let address = backend.says("console at http://").await.trim_end_matches('/').to_string();
-    assert!(!address.ends_with(":7467"), "where it was told to: {address}");
+    assert!(!address.ends_with(":7467"), "the configured address is used: {address}");
     agent.says("running gitops agent").await;
 }
 
@@ -196,11 +196,11 @@ async fn only_events_signed_with_the_secret_are_accepted() {
     let kept = files(&cluster.folder().join("backend.state"));
     assert!(!kept.is_empty(), "there is a journal");
     for (place, text) in [("an answer", answers), ("the log", backend.text()), ("the agent's log", agent.text())] {
-        assert!(!text.contains(SECRET), "the secret stands in {place}: {text}");
+        assert!(!text.contains(SECRET), "the secret is in {place}: {text}");
     }
     for file in kept.into_iter().chain([cluster.folder().join("g.db")]) {
         let bytes = fs::read(&file).unwrap();
-        assert!(!bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "it stands in {}", file.display());
+        assert!(!bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "it is in {}", file.display());
     }
 }
 

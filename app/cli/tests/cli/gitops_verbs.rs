@@ -296,12 +296,12 @@ async fn wait_prints_the_object_as_json() {
     assert_eq!(object["status"]["sync"]["status"], "Synced");
     let yaml = printed(&gitops_cluster.run(&["wait", "web", "-o", "yaml"]).await);
     assert!(yaml.contains("\nkind: GitOpsDeployment\n"), "{yaml}");
-    assert_eq!(printed(&gitops_cluster.run(&["wait", "web"]).await), "", "people are told on stderr");
+    assert_eq!(printed(&gitops_cluster.run(&["wait", "web"]).await), "", "progress is printed on stderr");
 
     gitops_cluster.status("gitopsdeployments/web", deployed("Degraded")).await;
     let late = gitops_cluster.run(&["wait", "web", "--timeout", "1", "-o", "json"]).await;
     assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
-    assert_eq!(read(&late)["status"]["health"]["status"], "Degraded", "how it stands when nobody waits any longer");
+    assert_eq!(read(&late)["status"]["health"]["status"], "Degraded", "the state after the wait has ended");
 
     printed(
         &gitops_cluster.run(&["create", "api", "--repo", "https://git.example/a", "--path", "x", "--manual"]).await,

@@ -358,7 +358,7 @@ async fn certificates_are_verified_and_tokens_are_not_arguments() {
         .filter_map(|entry| fs::read_to_string(entry.unwrap().path().join("cmdline")).ok())
         .collect();
     assert!(lines.iter().any(|line| line.contains("trusting/switchboard.yaml")), "the manager runs");
-    assert!(!lines.iter().any(|line| line.contains(&token)), "a token stands on a command line");
+    assert!(!lines.iter().any(|line| line.contains(&token)), "a token is on a command line");
     drop(child);
     let journal = fs::read_dir(running.file("trusting/state/journal")).unwrap().map(|entry| entry.unwrap().path());
     for file in journal.chain([stderr_text]).filter(|path| path.is_file()) {
@@ -393,7 +393,7 @@ async fn new_token_is_used_and_another_server_is_not_written_to() {
     fs::write(data.join("ns.yml"), moved).unwrap();
     says("the data changed the server of cluster far to ").await;
     edit(&data, "i.yml", "\"spec\":{", "\"spec\":{\"imageRef\":\"next\",");
-    says("nothing is written to the old one any more").await;
+    says("nothing more is written to the old one").await;
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let image = image(&client, "qontract-reconcile-quay-mirror").await.unwrap();
     assert!(!image.ends_with(":next"), "{image}");

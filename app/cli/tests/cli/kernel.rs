@@ -156,14 +156,15 @@ async fn why_names_a_field_conflict_and_a_deleted_object() {
 async fn why_reads_live_objects_of_watched_kinds() {
     let running = greeted().await;
     let other = json!({"metadata": {"name": "other"}, "data": {"a": "b"}});
-    let params = PostParams { field_manager: Some("somebody".to_string()), ..PostParams::default() };
+    let params = PostParams { field_manager: Some("other-writer".to_string()), ..PostParams::default() };
     running.maps().await.create(&params, &serde_json::from_value(other).unwrap()).await.unwrap();
     let printed = masked(&running.ask(&["why", "cm/other"]));
     assert!(
-        printed.starts_with("cm/other was not written by a Switchboard operator; `somebody` wrote it last, at TIME\n"),
+        printed
+            .starts_with("cm/other was not written by a Switchboard operator; `other-writer` wrote it last, at TIME\n"),
         "{printed}"
     );
-    assert!(printed.ends_with("  owners   somebody (Update, TIME)\n"), "{printed}");
+    assert!(printed.ends_with("  owners   other-writer (Update, TIME)\n"), "{printed}");
     let absent = running.ask(&["why", "cm/absent", "-n", "default"]);
     assert_eq!(absent.status.code(), Some(1));
     let expected = "error: could not explain cm/absent: it does not exist in namespace default, and no decision";
@@ -228,9 +229,9 @@ greeter default/ada: nothing it read has changed
   hint     change something it reads, or run `switchboard reconcile greeter default/ada`
 ";
     assert_eq!(running.waits("greeter", "nothingChanged").await, expected);
-    let missing = running.ask(&["why-not", "nobody"]);
+    let missing = running.ask(&["why-not", "stranger"]);
     assert_eq!(missing.status.code(), Some(1));
-    assert_eq!(stderr_text(&missing), "error: no operator nobody is running\nhint: operators: greeter\n");
+    assert_eq!(stderr_text(&missing), "error: no operator stranger is running\nhint: operators: greeter\n");
 }
 
 #[tokio::test]
@@ -318,7 +319,7 @@ apply configmaps/default/ada-greeting by greeter default/ada
   +    kind: ConfigMap
   +    name: ada
   +    uid: UID
-1 write would be made
+1 write would be sent
 ";
     assert_eq!((masked(&output).as_str(), output.status.code()), (expected, Some(2)), "{}", stderr_text(&output));
     let json: Value = serde_json::from_slice(&plan(&["-o", "json", "--operator", "greeter"]).stdout).unwrap();
@@ -332,7 +333,7 @@ apply configmaps/default/ada-greeting by greeter default/ada
     let output = plan(&[]);
     assert_eq!((masked(&output).as_str(), output.status.code()), ("nothing would be written\n", Some(0)));
 
-    let unknown = plan(&["--operator", "nobody"]);
+    let unknown = plan(&["--operator", "stranger"]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(stderr_text(&unknown).ends_with("\nhint: operators: greeter\n"), "{}", stderr_text(&unknown));
 }

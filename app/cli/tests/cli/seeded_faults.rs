@@ -184,8 +184,10 @@ async fn apply(client: &Client, object: &Value) -> Option<()> {
         "" => "namespaces/default/".to_string(),
         name => format!("namespaces/{name}/"),
     };
-    let path =
-        format!("/{root}/{version}/{namespace}{plural}/{}?fieldManager=somebody&force=true", text("/metadata/name"));
+    let path = format!(
+        "/{root}/{version}/{namespace}{plural}/{}?fieldManager=other-writer&force=true",
+        text("/metadata/name")
+    );
     let request = http::Request::patch(path).header("Content-Type", "application/apply-patch+yaml");
     client.request::<Value>(request.body(object.to_string().into_bytes()).unwrap()).await.ok().map(drop)
 }

@@ -31,7 +31,7 @@ fn string_data_of_a_secret_is_compared_as_data() {
     let there = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"key": "aHVzaA=="}});
     assert_eq!(create_difference(&there, &wanted("hush")), None);
     let why = create_difference(&there, &wanted("loud")).unwrap();
-    assert_eq!(why, "it exists already and differs at `.data.key`", "and no value is told");
+    assert_eq!(why, "it exists already and differs at `.data.key`", "no value is printed");
 }
 
 #[test]
