@@ -41,7 +41,7 @@ impl Operator for Greeter {
         };
         let guest = guest.value();
         let Some(name) = guest.pointer("/data/name").and_then(Value::as_str) else {
-            return Ok(Plan::nothing().blocked("set data.name to whom to greet"));
+            return Ok(Plan::nothing().blocked("set data.name to the name to greet"));
         };
         let Some(words) = view.get(&CONFIG_MAPS, unit.namespace(), "greeting")? else {
             return Ok(Plan::nothing().waiting("ConfigMap greeting to appear"));

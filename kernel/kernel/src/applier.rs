@@ -143,8 +143,8 @@ pub async fn execute_with_reader(
             continue;
         }
         follow_up(&mut write, &executed);
-        if dry_run && let Some(pretended) = dry_run::simulate(&write, &executed) {
-            executed.push(pretended);
+        if dry_run && let Some(simulated) = dry_run::simulate(&write, &executed) {
+            executed.push(simulated);
             continue;
         }
         let known = known_object(&write, &executed).or_else(|| cached_object(&write, &executed, reader?).map(Some));

@@ -216,8 +216,8 @@ impl Core {
     ) -> bool {
         let Some(known) = self.external_units.get_mut(operator) else { return false };
         let before = std::mem::replace(known, units.clone());
-        let woken: BTreeSet<&Unit> = before.symmetric_difference(&units).chain(changed).collect();
-        for unit in woken {
+        let triggered: BTreeSet<&Unit> = before.symmetric_difference(&units).chain(changed).collect();
+        for unit in triggered {
             let unit = UnitId { operator: operator.clone(), unit: unit.clone() };
             self.trigger(now, &unit, Cause::External);
         }

@@ -232,8 +232,8 @@ impl Host {
         }
     }
 
-    fn handle_update(&mut self, (table, told): (TableKey, WatchUpdate)) {
-        match told {
+    fn handle_update(&mut self, (table, update): (TableKey, WatchUpdate)) {
+        match update {
             WatchUpdate::Event(event) => {
                 if let Err(error) = self.core.observe(self.clock.now(), &table, event) {
                     tracing::warn!(%error, table = %table.resource, "dropped a watch event");

@@ -190,8 +190,8 @@ async fn flushed_state(handle: &Handle) -> Result<KernelState, HostStopped> {
 }
 
 /// Writes decisions whose numbers are about to be returned to the journal's files.
-async fn flush(handle: &Handle, told: Vec<DecisionId>) {
-    let _ = tokio::time::timeout(JOURNAL_WAIT, handle.flush(told)).await;
+async fn flush(handle: &Handle, ids: Vec<DecisionId>) {
+    let _ = tokio::time::timeout(JOURNAL_WAIT, handle.flush(ids)).await;
 }
 
 /// Returns 200 if everything that operators read is watched without errors.

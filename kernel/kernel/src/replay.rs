@@ -80,12 +80,12 @@ pub fn replay_within(
     timeout: Duration,
 ) -> ReplayComparison {
     replay_by(journal, id, live, |run| {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let thread = std::thread::Builder::new().name(operator.name().to_string());
         // After a timeout the receiver is dropped.
-        let begun = thread.spawn(move || drop(tell.send(run.decide(&*operator))));
+        let begun = thread.spawn(move || drop(sender.send(run.decide(&*operator))));
         begun.map_err(|error| format!("could not start a thread: {error}"))?;
-        told.recv_timeout(timeout).map_err(|_| timeout_message(timeout))
+        receiver.recv_timeout(timeout).map_err(|_| timeout_message(timeout))
     })
 }
 

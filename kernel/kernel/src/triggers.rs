@@ -133,20 +133,20 @@ impl TriggerIndex {
     /// Returns the units that a change triggers, each once, in order.
     pub fn triggered(&self, change: &ObjectChange) -> Vec<(UnitId, Cause)> {
         let Some(index) = self.tables.get(&change.key.table) else { return Vec::new() };
-        let mut woken = BTreeMap::new();
+        let mut triggered = BTreeMap::new();
         let status_alone = LazyCell::new(|| is_status_only(change));
         for unit in index.readers_of(&change.key) {
             let held = self.units.get(unit).filter(|held| held.ignoring_status.contains(&change.key));
             if held.is_none() || !*status_alone {
-                woken.insert(unit.clone(), changed(change));
+                triggered.insert(unit.clone(), changed(change));
             }
         }
         for listing in index.matching_lists(change).values() {
             for unit in listing.units.iter() {
-                woken.entry(unit.clone()).or_insert_with(|| matched(ListQuery::clone(&listing.query), change));
+                triggered.entry(unit.clone()).or_insert_with(|| matched(ListQuery::clone(&listing.query), change));
             }
         }
-        woken.into_iter().map(|(unit, cause)| (UnitId::clone(&unit), cause)).collect()
+        triggered.into_iter().map(|(unit, cause)| (UnitId::clone(&unit), cause)).collect()
     }
 
     /// Returns the units that wait for a kind, in order.

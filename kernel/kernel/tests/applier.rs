@@ -74,10 +74,10 @@ async fn changed_objects_are_not_written() {
         assert_eq!(writer.object(&case.key()).await, meddled, "{}", case.name);
 
         writer.recreate(&case).await;
-        let anew = writer.object(&case.key()).await;
+        let recreated = writer.object(&case.key()).await;
         let result = carry(&writer, &[mutation]).await.remove(0).write.result;
         assert!(matches!(result, WriteResult::Stale { .. }), "{} of another: {result:?}", case.name);
-        assert_eq!(writer.object(&case.key()).await, anew, "{} of another", case.name);
+        assert_eq!(writer.object(&case.key()).await, recreated, "{} of another", case.name);
     }
 }
 
@@ -161,7 +161,7 @@ async fn a_run_of_writes_follows_itself() {
         ..mutation
     };
     let merge = |body: Value| Mutation::patch(&CONFIG_MAPS, "default", "web", PatchType::Merge, body);
-    let made = json!({ "metadata": { "namespace": "default", "name": "web" }, "data": { "a": "anew" } });
+    let made = json!({ "metadata": { "namespace": "default", "name": "web" }, "data": { "a": "new" } });
     let run = [
         update.clone(),
         // Changes nothing.
@@ -175,7 +175,7 @@ async fn a_run_of_writes_follows_itself() {
     let results: Vec<_> = executed.iter().map(|executed| executed.write.result.clone()).collect();
     assert_eq!(results[1], WriteResult::Unchanged);
     assert!(results.iter().enumerate().all(|(n, result)| n == 1 || is_written(result)), "{results:#?}");
-    assert_eq!(executed[5].after.as_ref().unwrap()["data"], json!({ "a": "anew", "c": "3" }));
+    assert_eq!(executed[5].after.as_ref().unwrap()["data"], json!({ "a": "new", "c": "3" }));
 }
 
 #[tokio::test]

@@ -57,17 +57,17 @@ impl WriteLog {
     }
 
     pub fn end(self, store: ObjectStore, writes: u32, events: u32) -> FinalState {
-        let (mut counts, mut told) = (BTreeMap::<StoreKey, ObjectCount>::new(), BTreeMap::<String, u32>::new());
+        let (mut counts, mut event_counts) = (BTreeMap::<StoreKey, ObjectCount>::new(), BTreeMap::<String, u32>::new());
         for (key, count) in &self.counts {
             let all = counts.entry(self.created.counted_as(key)).or_default();
             all.created += count.created;
             all.deleted += count.deleted;
         }
         for ((what, name), times) in &self.event_counts {
-            *told.entry(format!("{what}{}", self.created.event_name(name))).or_default() += times;
+            *event_counts.entry(format!("{what}{}", self.created.event_name(name))).or_default() += times;
         }
         let names = self.created.names(&store);
-        FinalState { counts, event_counts: told, names, store, objects: Mutex::default(), writes, events }
+        FinalState { counts, event_counts, names, store, objects: Mutex::default(), writes, events }
     }
 }
 

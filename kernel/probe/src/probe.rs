@@ -197,7 +197,7 @@ impl Probe {
     /// Creates the initial state of all runs, and makes the undisturbed run.
     fn run_undisturbed(&self) -> Result<(Cluster, FinalState), String> {
         let (factory, case, watchdog) = (self.factory.clone(), self.case.clone(), Arc::new(Watchdog::default()));
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let own = watchdog.clone();
         // Runtimes cannot be nested, so the runs have threads of their own.
         let thread = std::thread::spawn(move || {
@@ -208,9 +208,9 @@ impl Probe {
                 Ok((beginning, undisturbed))
             });
             // After a timeout the receiver is dropped.
-            let _ = tell.send(first);
+            let _ = sender.send(first);
         });
-        match receive(&told, &[watchdog], self.decide_timeout) {
+        match receive(&receiver, &[watchdog], self.decide_timeout) {
             Ok(Some(first)) => first,
             Ok(None) => Err(join_run(thread)),
             Err(hung) => Err(self.hung_message(&hung)),
@@ -225,17 +225,17 @@ impl Probe {
 
     /// Makes one run for each fault, and returns their number, and the failed faults in order with their problems.
     fn run_faults(&self, shared: &Arc<SharedState>) -> (usize, Vec<(usize, String)>) {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let pulses: Vec<Arc<Watchdog>> = (0..self.threads.min(shared.faults.len())).map(|_| Arc::default()).collect();
         let work = |watchdog: &Arc<Watchdog>| {
-            let (shared, watchdog, tell) = (shared.clone(), watchdog.clone(), tell.clone());
-            std::thread::spawn(move || shared.work(&watchdog, &tell))
+            let (shared, watchdog, sender) = (shared.clone(), watchdog.clone(), sender.clone());
+            std::thread::spawn(move || shared.work(&watchdog, &sender))
         };
         let threads: Vec<JoinHandle<()>> = pulses.iter().map(work).collect();
-        drop(tell);
+        drop(sender);
         let (mut made, mut failed) = (0, Vec::new());
         loop {
-            match receive(&told, &pulses, self.decide_timeout) {
+            match receive(&receiver, &pulses, self.decide_timeout) {
                 Ok(Some((at, what))) => {
                     failed.extend(what.map(|what| (at, what)));
                     made += 1;
@@ -248,7 +248,7 @@ impl Probe {
                     shared.next.store(shared.faults.len(), Ordering::Relaxed);
                     made += 1;
                     let left = shared.faults.len() - made;
-                    failed.push((hung.at, format!("{}; {left} runs were not made", self.hung_message(&hung))));
+                    failed.push((hung.at, format!("{}; {left} runs were skipped", self.hung_message(&hung))));
                     break;
                 }
             }
@@ -261,7 +261,7 @@ impl Probe {
         format!("hangs: {} did not decide within {:?}", hung.unit, self.decide_timeout)
     }
 
-    fn failure(&self, operator: &str, fault: Fault, what: String) -> ProbeFailure {
+    fn failure(&self, operator: &str, fault: Fault, problem: String) -> ProbeFailure {
         let replay = match &self.file {
             Some(file) => format!("switchboard fault-test {operator} --case {} --fault '{fault}'", shell_quote(file)),
             // Without a test name all tests are run, including this one.
@@ -270,7 +270,7 @@ impl Probe {
                 format!("{REPLAY_VARIABLE}='{fault}' cargo test {test}").trim_end().to_string()
             }
         };
-        ProbeFailure { fault, what, replay }
+        ProbeFailure { fault, problem, replay }
     }
 }
 
@@ -283,7 +283,7 @@ impl SharedState {
     }
 
     /// Makes runs until there are no more faults.
-    fn work(&self, watchdog: &Watchdog, tell: &mpsc::Sender<RunVerdict>) {
+    fn work(&self, watchdog: &Watchdog, sender: &mpsc::Sender<RunVerdict>) {
         let runtime = runtime();
         loop {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
@@ -297,7 +297,7 @@ impl SharedState {
                 Err(failure) => Some(failure.to_string()),
             };
             self.report_progress();
-            if tell.send((at, what)).is_err() {
+            if sender.send((at, what)).is_err() {
                 break;
             }
         }

@@ -29,14 +29,14 @@ pub struct ProbeFailure {
     /// Injected faults.
     pub fault: Fault,
     /// Problem.
-    pub what: String,
+    pub problem: String,
     /// Command that repeats the run.
     pub replay: String,
 }
 
 impl fmt::Display for ProbeFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {}\n  replay: {}", self.fault, self.what, self.replay)
+        writeln!(f, "{}: {}\n  replay: {}", self.fault, self.problem, self.replay)
     }
 }
 

@@ -180,8 +180,8 @@ impl RunDriver<'_> {
             }
             return Ok(true);
         }
-        let Some((table, told)) = self.feed.next() else { return Ok(false) };
-        self.deliver(&table, told);
+        let Some((table, events)) = self.feed.next() else { return Ok(false) };
+        self.deliver(&table, events);
         Ok(true)
     }
 
@@ -189,8 +189,8 @@ impl RunDriver<'_> {
     async fn perform(&mut self, order: CoreCommand) -> Result<bool, RunFailure> {
         match order {
             CoreCommand::Watch(table) => {
-                let told = self.feed.watch(&table, &self.cluster)?;
-                self.deliver(&table, told);
+                let events = self.feed.watch(&table, &self.cluster)?;
+                self.deliver(&table, events);
             }
             CoreCommand::Unwatch(table) => self.feed.unwatch(&table),
             CoreCommand::Run(run) => return self.decide(*run).await,
@@ -198,8 +198,8 @@ impl RunDriver<'_> {
         Ok(false)
     }
 
-    fn deliver(&mut self, table: &TableKey, told: Vec<TableEvent>) {
-        for observed in told {
+    fn deliver(&mut self, table: &TableKey, events: Vec<TableEvent>) {
+        for observed in events {
             // The embedded cluster stores valid objects; tests of the kernel check that.
             let _ = self.core.observe(self.cluster.clock.now(), table, observed);
         }

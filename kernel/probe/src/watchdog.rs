@@ -56,10 +56,14 @@ impl Watchdog {
 ///
 /// # Errors
 /// When an operator takes longer than `patience` to decide.
-pub fn receive<T>(told: &Receiver<T>, pulses: &[Arc<Watchdog>], patience: Duration) -> Result<Option<T>, HungOperator> {
+pub fn receive<T>(
+    receiver: &Receiver<T>,
+    pulses: &[Arc<Watchdog>],
+    patience: Duration,
+) -> Result<Option<T>, HungOperator> {
     loop {
-        match told.recv_timeout(CHECK_INTERVAL) {
-            Ok(told) => return Ok(Some(told)),
+        match receiver.recv_timeout(CHECK_INTERVAL) {
+            Ok(value) => return Ok(Some(value)),
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
             Err(RecvTimeoutError::Timeout) => {}
         }

@@ -90,7 +90,7 @@ fn intermediate_state_is_found() {
     let report = check(probe, &[FaultClass::Crash, FaultClass::Response]);
     let crash: Fault = "crash-after-write:1".parse().unwrap();
     let failure = report.failures.iter().find(|failure| failure.fault == crash).unwrap();
-    assert_eq!(failure.what, "configmaps/shop/parcel is missing");
+    assert_eq!(failure.problem, "configmaps/shop/parcel is missing");
     let replay = format!("{REPLAY_VARIABLE}='crash-after-write:1' cargo test intermediate_state_is_found");
     assert_eq!(failure.replay, replay);
 }
@@ -114,7 +114,7 @@ fn removes_what_it_saw(view: &View, memory: &mut ()) -> Result<Plan, DecideError
 fn stale_state_is_found() {
     let script = || ["used", "retired", "used"].map(|state| ScriptStep::apply(config_map("shelf", state)));
     let report = check(|| PlantedOperator::probe(removes_regardless).script(script()), &[FaultClass::Stale]);
-    assert!(report.failures.iter().all(|failure| failure.what == "configmaps/shop/shelf is missing"), "{report}");
+    assert!(report.failures.iter().all(|failure| failure.problem == "configmaps/shop/shelf is missing"), "{report}");
     PlantedOperator::probe(removes_what_it_saw).script(script()).run().assert_ok();
 }
 
@@ -135,7 +135,7 @@ fn unobserved_state_is_found() {
         || PlantedOperator::probe(waits_for_the_bell).script(script()),
         &[FaultClass::Missed, FaultClass::Merged],
     );
-    assert!(report.failures.iter().all(|failure| failure.what == "configmaps/shop/visitor is missing"), "{report}");
+    assert!(report.failures.iter().all(|failure| failure.problem == "configmaps/shop/visitor is missing"), "{report}");
 }
 
 /// Assumes that a planned write succeeded, and never checks.
@@ -170,11 +170,11 @@ fn an_operator_that_never_rests_fails_the_undisturbed_run() {
     let [failure] = &report.failures[..] else { panic!("{report}") };
     assert_eq!(failure.fault, Fault::none());
     assert!(
-        failure.what.starts_with("writes although nothing changed, in round 1 after the end: "),
+        failure.problem.starts_with("writes although nothing changed, in round 1 after the end: "),
         "{}",
-        failure.what
+        failure.problem
     );
-    assert!(failure.what.contains("configmaps/shop/clock"), "{}", failure.what);
+    assert!(failure.problem.contains("configmaps/shop/clock"), "{}", failure.problem);
 }
 
 /// Creates a new object after each start.
@@ -196,7 +196,7 @@ fn makes_anew(view: &View, done: &mut bool) -> Result<Plan, DecideError> {
 fn an_object_created_twice_is_found_despite_an_equal_final_state() {
     let report = PlantedOperator::probe(makes_anew).script([ScriptStep::apply(config_map("order", "new"))]).run();
     let twice = "configmaps/shop/parcel was created 2 times, undisturbed 1";
-    assert!(report.failures.iter().any(|failure| failure.what == twice), "{report}");
+    assert!(report.failures.iter().any(|failure| failure.problem == twice), "{report}");
 }
 
 fn generate(state: &str) -> Mutation {
@@ -249,7 +249,7 @@ fn one_more_generated_name_is_found() {
     let report = PlantedOperator::probe(generates_anew).script([ScriptStep::apply(config_map("order", "new"))]).run();
     let crash: Fault = "crash-after-write:1".parse().unwrap();
     let failure = report.failures.iter().find(|failure| failure.fault == crash).unwrap_or_else(|| panic!("{report}"));
-    assert_eq!(failure.what, "configmaps/shop/parcel-*#2 should not exist");
+    assert_eq!(failure.problem, "configmaps/shop/parcel-*#2 should not exist");
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn an_operator_that_hangs_under_a_fault_ends_the_probing_with_a_replay() {
     let report = probe.only([Fault::none(), crash.clone(), Fault::none()]).threads(1).decide_timeout(HANGS).run();
     let [failure] = &report.failures[..] else { panic!("{report}") };
     assert_eq!((&failure.fault, report.runs), (&crash, 3), "{report}");
-    assert_eq!(failure.what, "hangs: planted all did not decide within 3s; 1 runs were not made");
+    assert_eq!(failure.problem, "hangs: planted all did not decide within 3s; 1 runs were skipped");
     assert!(failure.replay.starts_with(&format!("{REPLAY_VARIABLE}='{crash}'")), "{}", failure.replay);
 }
 
@@ -299,7 +299,7 @@ fn an_operator_that_always_hangs_fails_the_undisturbed_run() {
     let report = PlantedOperator::probe(hangs).decide_timeout(HANGS).run();
     let [failure] = &report.failures[..] else { panic!("{report}") };
     assert_eq!((&failure.fault, report.runs), (&Fault::none(), 1));
-    assert_eq!(failure.what, "hangs: planted all did not decide within 3s");
+    assert_eq!(failure.problem, "hangs: planted all did not decide within 3s");
 }
 
 /// Writes once, long after the script has ended.
@@ -316,9 +316,9 @@ fn comes_back_late(view: &View, decided: &mut u32) -> Result<Plan, DecideError> 
 fn a_write_after_many_quiet_rounds_is_found() {
     let report = PlantedOperator::probe(comes_back_late).script([ScriptStep::apply(config_map("order", "new"))]).run();
     let [failure] = &report.failures[..] else { panic!("{report}") };
-    assert!(failure.what.ends_with("after the end: configmaps/shop/afterthought"), "{}", failure.what);
-    let round = failure.what.split_whitespace().find_map(|word| word.parse::<u32>().ok());
-    assert!(round.is_some_and(|round| (50..60).contains(&round)), "{}", failure.what);
+    assert!(failure.problem.ends_with("after the end: configmaps/shop/afterthought"), "{}", failure.problem);
+    let round = failure.problem.split_whitespace().find_map(|word| word.parse::<u32>().ok());
+    assert!(round.is_some_and(|round| (50..60).contains(&round)), "{}", failure.problem);
 }
 
 /// Runs a test of this file on its own, with a fault in the variable.

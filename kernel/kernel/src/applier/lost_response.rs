@@ -98,8 +98,8 @@ fn changed_by(manager: &str, before: Option<&Value>, now: &Value) -> bool {
     let is_ours = |entry: &&Value| entry["manager"] == manager;
     let mut acted = new.iter().filter(|entry| has_written_since(entry, &old)).peekable();
     // A cached object does not keep its earlier managers.
-    let told = before.is_none() || !old.is_empty();
-    if told && acted.peek().is_some() {
+    let is_reliable = before.is_none() || !old.is_empty();
+    if is_reliable && acted.peek().is_some() {
         return acted.all(|entry| is_ours(&entry));
     }
     // The entries show no newer writer, because it wrote within the same second or there is nothing to compare with.

@@ -96,7 +96,7 @@ proptest! {
     fn readers_see_the_model_and_changes_add_up_to_it(steps in proptest::collection::vec(step(), 0..60)) {
         let (mut cache, mut model) = (Cache::default(), CacheModel::default());
         // State of a listener that sees only the changes, never the cache.
-        let mut told = ModelObjects::new();
+        let mut reported = ModelObjects::new();
         for step in &steps {
             model.take(step);
             let was_known = cache.is_readable(&config_maps());
@@ -105,10 +105,10 @@ proptest! {
             prop_assert_eq!(observation.became_readable, !was_known && model.can_be_read());
             for change in &observation.changes {
                 let name = change.key.name.to_string();
-                prop_assert_eq!(change.before.as_ref().map(|o| o.revision), told.get(&name).copied());
+                prop_assert_eq!(change.before.as_ref().map(|o| o.revision), reported.get(&name).copied());
                 match &change.after {
-                    Some(after) => told.insert(name, after.revision),
-                    None => told.remove(&name),
+                    Some(after) => reported.insert(name, after.revision),
+                    None => reported.remove(&name),
                 };
             }
             if !model.can_be_read() {
@@ -118,7 +118,7 @@ proptest! {
             let listed = view(&cache).list(&CONFIG_MAPS, &Selection::all()).unwrap();
             let listed: ModelObjects = listed.iter().map(|o| (o.key.name.to_string(), o.revision)).collect();
             prop_assert_eq!(&listed, seen);
-            prop_assert_eq!(&told, seen);
+            prop_assert_eq!(&reported, seen);
             let bytes: usize = view(&cache).list(&CONFIG_MAPS, &Selection::all()).unwrap().iter().map(|o| o.json.len()).sum();
             prop_assert_eq!(cache.size(&config_maps()).bytes, bytes as u64);
         }

@@ -54,7 +54,7 @@ mod tests {
         let config = read("console: {address: '0.0.0.0:80', hosts: [console.example.org]}");
         assert_eq!(config.address, Some("0.0.0.0:80".parse().unwrap()));
         assert_eq!(config.hosts, ["console.example.org"]);
-        let told = Config::parse("s.yaml", "console: {port: 1}", KnownOperators::default()).unwrap_err().to_string();
-        assert!(told.contains("console.port: unknown field"), "{told}");
+        let error = Config::parse("s.yaml", "console: {port: 1}", KnownOperators::default()).unwrap_err().to_string();
+        assert!(error.contains("console.port: unknown field"), "{error}");
     }
 }

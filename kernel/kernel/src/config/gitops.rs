@@ -107,7 +107,7 @@ mod tests {
         let empty = Config::parse("s", "gitops: {}\n", KnownOperators::default()).unwrap().gitops.unwrap();
         assert_eq!(empty, GitopsConfig::default());
         assert_eq!(Config::parse("s", "{}\n", KnownOperators::default()).unwrap().gitops, None);
-        let told = Config::parse("s", "gitops: {agnet: true}\n", KnownOperators::default()).unwrap_err().to_string();
-        assert!(told.contains("agnet"), "{told}");
+        let error = Config::parse("s", "gitops: {agnet: true}\n", KnownOperators::default()).unwrap_err().to_string();
+        assert!(error.contains("agnet"), "{error}");
     }
 }

@@ -158,8 +158,8 @@ mod tests {
 
     #[test]
     fn missing_and_unknown_fields_are_reported() {
-        let told = |text: &str| Config::parse("s.yaml", text, KnownOperators::default()).unwrap_err().to_string();
-        assert!(told("integrations: {interval: 5s}").contains("has no `source`"));
-        assert!(told("integrations: {source: x, sauce: y}").contains("sauce"));
+        let error = |text: &str| Config::parse("s.yaml", text, KnownOperators::default()).unwrap_err().to_string();
+        assert!(error("integrations: {interval: 5s}").contains("has no `source`"));
+        assert!(error("integrations: {source: x, sauce: y}").contains("sauce"));
     }
 }

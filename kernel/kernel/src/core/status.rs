@@ -171,12 +171,12 @@ impl Core {
         }
         let key = |finding: &Finding| (finding.object().clone(), finding.field().to_string(), finding.units());
         let ongoing: BTreeSet<_> = self.arbiter.findings(now).iter().map(key).collect();
-        self.reported_findings.retain(|told, _| ongoing.contains(told));
-        let told = &mut self.reported_findings;
+        self.reported_findings.retain(|reported, _| ongoing.contains(reported));
+        let reported = &mut self.reported_findings;
         found
             .into_iter()
             .filter(|finding| {
-                let due = told.entry(key(finding)).or_default();
+                let due = reported.entry(key(finding)).or_default();
                 let worth = finding.count() >= *due;
                 if worth {
                     *due = finding.count().saturating_mul(2);
@@ -278,7 +278,7 @@ impl Core {
         Some(self.unit_state(now, &unit.operator, &unit.unit, record))
     }
 
-    /// Triggers units because something outside the clusters changed, whether or not their objects exist: a deleted
+    /// Triggers units because an external input changed, whether or not their objects exist: a deleted
     /// object may have left external state. Returns whether the operator exists.
     pub fn enqueue(&mut self, now: Timestamp, operator: &OperatorName, units: Vec<Unit>) -> bool {
         self.enqueue_for_flow(now, operator, units, None)

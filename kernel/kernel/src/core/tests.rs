@@ -244,7 +244,7 @@ fn rejected_writes_are_passed_to_the_next_run_and_recorded() {
     assert_eq!(core.state(Timestamp(3)).operators[0].reason, words);
     put(&mut core, 4, &config_map("other", 11, "x"));
     let run = runs(core.poll(Timestamp(4))).remove(0);
-    assert!(matches!(decide(&mut core, 4, &run), RunProgress::Write { .. }), "it is told once");
+    assert!(matches!(decide(&mut core, 4, &run), RunProgress::Write { .. }), "the notification is sent once");
 }
 
 #[test]

@@ -18,13 +18,13 @@ pub fn cause(cause: &Cause) -> String {
             format!("{object} started or stopped matching the list of {list} (revision {revision})")
         }
         Cause::KindCached { table } => format!("{} became readable", table.resource),
-        Cause::RequeueAfter => "its plan asked to requeue it".to_string(),
+        Cause::RequeueAfter => "requeued by its plan".to_string(),
         Cause::Resync => "periodic resync".to_string(),
         Cause::Retry { failures: 1 } => "the previous run failed".to_string(),
         Cause::Retry { failures } => format!("the previous {failures} runs failed"),
         Cause::Unfinished => "the previous run could not write everything".to_string(),
         Cause::Requested => "requested by a user".to_string(),
-        Cause::External => "something outside the clusters changed".to_string(),
+        Cause::External => "an external input changed".to_string(),
     }
 }
 

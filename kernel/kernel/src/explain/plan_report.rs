@@ -80,7 +80,7 @@ impl fmt::Display for PlanReport {
         match changes.len() {
             0 if self.is_complete() => writeln!(f, "nothing would be written"),
             0 => writeln!(f, "nothing else would be written"),
-            some => writeln!(f, "{} would be made", phrases::count(some, "write")),
+            some => writeln!(f, "{} would be sent", phrases::count(some, "write")),
         }
     }
 }

@@ -35,7 +35,7 @@ impl fmt::Display for ReplayReport {
         match &self.replayed {
             ReplayComparison::Same => writeln!(f, "{decision}: the replay has the same result"),
             ReplayComparison::Gone => {
-                writeln!(f, "could not replay {decision}: it, or what it read, is no longer recorded")
+                writeln!(f, "could not replay {decision}: the decision or its reads are no longer recorded")
             }
             ReplayComparison::TooMuch { why } => writeln!(f, "could not replay {decision}: {why}"),
             ReplayComparison::Undecided { why } => {

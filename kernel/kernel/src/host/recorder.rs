@@ -102,7 +102,7 @@ impl Recorder {
 }
 
 fn run_journal(mut journal: Journal, inbox: &mpsc::Receiver<JournalTask>, counters: &EntryCounters) {
-    let (mut due, mut told, mut logged) = (SyncTimer::default(), 0, String::new());
+    let (mut due, mut reported, mut logged) = (SyncTimer::default(), 0, String::new());
     let (mut clock, mut look, mut about_age) = (HostClock::start(), Instant::now(), String::new());
     loop {
         if due.is_now(Instant::now()) {
@@ -116,7 +116,7 @@ fn run_journal(mut journal: Journal, inbox: &mpsc::Receiver<JournalTask>, counte
             Ok(JournalTask::Query(question)) => question(&mut journal),
             Ok(JournalTask::Append(finished, now)) => {
                 due.written(Instant::now());
-                record_lost(&mut journal, &mut told, counters, now);
+                record_lost(&mut journal, &mut reported, counters, now);
                 match append(&mut journal, &finished, now) {
                     Ok(()) => drop(counters.recorded.fetch_add(1, Ordering::Relaxed)),
                     Err(error) => {
@@ -154,8 +154,8 @@ impl SyncTimer {
 }
 
 /// Writes decisions whose numbers are about to be returned to a client.
-pub(super) fn flush(journal: &mut Journal, told: &[DecisionId]) {
-    if let Err(error) = journal.flush(told) {
+pub(super) fn flush(journal: &mut Journal, ids: &[DecisionId]) {
+    if let Err(error) = journal.flush(ids) {
         tracing::error!("could not record a decision: {}", error_chain(&error));
     }
 }
@@ -170,11 +170,11 @@ fn log_new_error(done: Result<(), JournalError>, logged: &mut String) {
 }
 
 /// Records the number of dropped entries, so that readers know that the journal is incomplete.
-fn record_lost(journal: &mut Journal, told: &mut u64, counters: &EntryCounters, now: Timestamp) {
+fn record_lost(journal: &mut Journal, reported: &mut u64, counters: &EntryCounters, now: Timestamp) {
     let dropped = counters.dropped.load(Ordering::Relaxed);
     // If this write fails as well, the next one includes the number.
-    if dropped > *told && journal.record_lost(dropped - *told, now).is_ok() {
-        *told = dropped;
+    if dropped > *reported && journal.record_lost(dropped - *reported, now).is_ok() {
+        *reported = dropped;
     }
 }
 

@@ -136,7 +136,7 @@ impl Handle {
         self.send_request(|reply| HostRequest::Units(operator, units, changed, reply)).await
     }
 
-    /// Triggers units because something outside the clusters changed, even if their objects are deleted. Returns
+    /// Triggers units because an external input changed, even if their objects are deleted. Returns
     /// whether the operator exists.
     ///
     /// # Errors
@@ -229,10 +229,10 @@ impl Handle {
     ///
     /// # Errors
     /// Errors of [`Handle::journal`].
-    pub async fn flush(&self, told: Vec<DecisionId>) -> Result<(), HostStopped> {
+    pub async fn flush(&self, ids: Vec<DecisionId>) -> Result<(), HostStopped> {
         let question = |reply: oneshot::Sender<()>| -> HostRequest {
             HostRequest::Journal(Box::new(move |journal| {
-                recorder::flush(journal, &told);
+                recorder::flush(journal, &ids);
                 let _ = reply.send(());
             }))
         };

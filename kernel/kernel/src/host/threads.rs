@@ -80,9 +80,9 @@ mod tests {
 
     /// Returns the thread that ran a job.
     fn done_on(threads: &Threads) -> std::thread::ThreadId {
-        let (tell, told) = channel();
-        threads.start(Box::new(move || tell.send(std::thread::current().id()).unwrap())).unwrap();
-        told.recv().unwrap()
+        let (sender, receiver) = channel();
+        threads.start(Box::new(move || sender.send(std::thread::current().id()).unwrap())).unwrap();
+        receiver.recv().unwrap()
     }
 
     fn is_idle(threads: &Threads, count: usize) {
@@ -103,14 +103,14 @@ mod tests {
     fn a_hung_job_blocks_no_other() {
         let threads = Threads::default();
         let (go_on, wait) = channel::<()>();
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         threads
             .start(Box::new(move || {
-                tell.send(std::thread::current().id()).unwrap();
+                sender.send(std::thread::current().id()).unwrap();
                 let _ = wait.recv();
             }))
             .unwrap();
-        let held = told.recv().unwrap();
+        let held = receiver.recv().unwrap();
         assert_ne!(done_on(&threads), held);
         drop(go_on);
         is_idle(&threads, 2);

@@ -106,13 +106,14 @@ fn redact_items(items: &mut [Value]) {
     let mut secret = false;
     for item in items {
         let flag = item.as_str().is_some_and(|text| text.starts_with('-'));
-        let told = flag && item.as_str().is_some_and(|text| !text.contains(['=', ' ', ':']) && is_secret_name(text));
+        let names_secret =
+            flag && item.as_str().is_some_and(|text| !text.contains(['=', ' ', ':']) && is_secret_name(text));
         if secret && !flag && !item.is_object() {
             redact_leaves(item);
         } else {
             redact_in_place(item);
         }
-        secret = told;
+        secret = names_secret;
     }
 }
 

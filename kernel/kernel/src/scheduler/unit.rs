@@ -112,14 +112,14 @@ impl UnitEntry {
         let again = self.requeue_at.filter(|at| *at <= now).map(|at| (at, Cause::RequeueAfter));
         let resync = self.resync_at(limits).filter(|at| *at <= now).map(|at| (at, Cause::Resync));
         let timers: Vec<_> = [retry, unfinished, again, resync].into_iter().flatten().collect();
-        let woken = timers.iter().map(|(at, _)| *at).chain(self.triggered_at).min().unwrap_or(now);
+        let triggered_at = timers.iter().map(|(at, _)| *at).chain(self.triggered_at).min().unwrap_or(now);
         let mut causes = std::mem::take(&mut self.causes);
         causes.truncate(MAX_CAUSES - timers.len());
         causes.extend(timers.into_iter().map(|(_, cause)| cause));
         (self.triggered_at, self.requested_at, self.requeue_at, self.hold) = (None, None, None, None);
         (self.changed, self.unfinished, self.failed, self.rested) = (false, false, false, false);
         self.running = Some(now);
-        (causes, woken)
+        (causes, triggered_at)
     }
 
     /// Ends the run; causes that arrived meanwhile are kept.

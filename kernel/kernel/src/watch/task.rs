@@ -94,7 +94,7 @@ async fn watch(
         // A server that does not serve a kind has responded, so the backoff is reset.
         failures = if stood || matches!(end, ConnectionEnd::NotServed) { 0 } else { failures + 1 };
         let mut wait = task.timeouts.backoff(failures);
-        let told = match end {
+        let sent = match end {
             ConnectionEnd::ReceiverDropped => return,
             ConnectionEnd::Silent if task.revision.is_none() => {
                 let message = format!("no data from the list within {:?}", task.timeouts.silence);
@@ -116,7 +116,7 @@ async fn watch(
             }
             ConnectionEnd::Failed(message) => task.send(WatchUpdate::Failed { message }).await,
         };
-        if told.is_err() {
+        if sent.is_err() {
             return;
         }
         // Limits the rate for a server that accepts every connection and closes it at once.
@@ -234,7 +234,7 @@ impl WatchTask {
         self.send(WatchUpdate::Event(observed)).await
     }
 
-    async fn send(&self, told: WatchUpdate) -> Result<(), ConnectionEnd> {
-        self.sink.send((self.table.clone(), told)).await.map_err(|_| ConnectionEnd::ReceiverDropped)
+    async fn send(&self, update: WatchUpdate) -> Result<(), ConnectionEnd> {
+        self.sink.send((self.table.clone(), update)).await.map_err(|_| ConnectionEnd::ReceiverDropped)
     }
 }

@@ -27,7 +27,7 @@ struct ContentionBench {
     causes: Vec<Cause>,
 }
 
-fn look(digest: u64) -> ExternalQuery {
+fn external_query(digest: u64) -> ExternalQuery {
     ExternalQuery {
         request: json!({ "now": digest }),
         answer: Ok(json!({ "saw": digest })),
@@ -93,7 +93,7 @@ impl ContentionBench {
         let mut reads = Reads::default();
         reads.gets.insert(object.clone(), self.object.as_ref().map(|_| self.revision));
         reads.gets.insert(key(&PLUGS, "input"), Some(self.input));
-        reads.external_queries.extend(self.look.map(look));
+        reads.external_queries.extend(self.look.map(external_query));
         let inputs = self.arbiter.inputs(&unit, &reads, &self.causes);
         self.revision += 1;
         let revision = if after.is_some() { self.revision } else { 0 };

@@ -23,7 +23,7 @@ fn takes_its_child_away(unit: &Unit, view: &View) -> Result<Plan, DecideError> {
             plan.push(Mutation::delete(&CONFIG_MAPS, unit.namespace(), "child"));
             Ok(plan)
         }
-        Some(_) => Ok(Plan::nothing().waiting("child to be gone")),
+        Some(_) => Ok(Plan::nothing().waiting("child to be deleted")),
     }
 }
 
@@ -45,7 +45,7 @@ fn a_waiting_unit_without_an_object_is_triggered() {
     let run = runs(core.poll(Timestamp(4))).remove(0);
     over(decide(&mut core, 4, &run));
     let unit = core.unit(Timestamp(5), &run.unit).expect("it is not done yet");
-    assert_eq!((unit.health, unit.reason.as_str()), (Health::Waiting, "child to be gone"));
+    assert_eq!((unit.health, unit.reason.as_str()), (Health::Waiting, "child to be deleted"));
     going["metadata"]["resourceVersion"] = json!("13");
     remove(&mut core, 6, &going);
     let run = runs(core.poll(Timestamp(6))).pop().expect("what it waits for wakes it");

@@ -8,12 +8,12 @@ fn triggered(units: impl IntoIterator<Item = Unit>) -> (OperatorQueue, u64) {
     let mut queue = OperatorQueue::new(Limits { debounce: Duration::from_millis(10), ..Limits::none() });
     let mut arrivals = 0;
     for (at, unit) in (0..).zip(units) {
-        wake(&mut queue, &unit, Timestamp(at), &mut arrivals);
+        trigger(&mut queue, &unit, Timestamp(at), &mut arrivals);
     }
     (queue, arrivals)
 }
 
-fn wake(queue: &mut OperatorQueue, unit: &Unit, at: Timestamp, arrivals: &mut u64) {
+fn trigger(queue: &mut OperatorQueue, unit: &Unit, at: Timestamp, arrivals: &mut u64) {
     queue.units.entry(unit.clone()).or_default().trigger(at, Cause::Requested);
     queue.requeue(unit, arrivals);
 }
@@ -30,7 +30,7 @@ fn a_namespace_with_thousands_of_units_delays_no_other() {
     for _ in 0..10 {
         assert_eq!(queue.pop().unwrap().namespace(), "a");
     }
-    wake(&mut queue, &Unit::object("b", "one"), Timestamp(5001), &mut arrivals);
+    trigger(&mut queue, &Unit::object("b", "one"), Timestamp(5001), &mut arrivals);
     queue.purge(Timestamp(6000));
     let next: Vec<Unit> = (0..2).filter_map(|_| queue.pop()).collect();
     assert!(next.contains(&Unit::object("b", "one")), "{next:?}");
@@ -66,7 +66,7 @@ fn flows_of_one_namespace_take_turns() {
     let mut arrivals = 0;
     for (text, flow) in [("a/1", "shop"), ("a/2", "shop"), ("a/3", "shop"), ("a/4", "bank")] {
         queue.units.entry(unit(text)).or_default().flow = Some(flow.into());
-        wake(&mut queue, &unit(text), Timestamp(0), &mut arrivals);
+        trigger(&mut queue, &unit(text), Timestamp(0), &mut arrivals);
     }
     queue.purge(Timestamp(100));
     assert_eq!(all(&mut queue), ["a/1", "a/4", "a/2", "a/3"]);
