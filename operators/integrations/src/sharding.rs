@@ -300,7 +300,7 @@ impl<'a> ShardBuilder<'a> {
         let more = if shards.len() > known.len() { ", …" } else { "" };
         let exist = format!("its shards are {}{more}", known.join(", "));
         let (message, hint) = match &over.shard {
-            ShardSelector::Id(id) => (format!("there is no shard `{id}`"), exist),
+            ShardSelector::Id(id) => (format!("unknown shard `{id}`"), exist),
             ShardSelector::File { path, name } => {
                 let schema = self.context.bundle.file(path).map(|file| file.schema.to_string()).unwrap_or_default();
                 let message = format!("{name} ({path}) is not a shard of {}", entry.integration);

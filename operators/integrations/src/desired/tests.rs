@@ -358,7 +358,7 @@ fn only_relevant_unreadable_files_prevent_deletions() {
         (desired.unreadable.len(), desired.unrelated.len())
     };
     assert_eq!(of("/access/user-1.yml"), (0, 1));
-    for matters in ["/app-sre/integration-1.yml", "/openshift/cluster-1.yml", "/regions/region-1.yml", "*nobody"] {
+    for matters in ["/app-sre/integration-1.yml", "/openshift/cluster-1.yml", "/regions/region-1.yml", "*stranger"] {
         assert_eq!(of(matters), (1, 0), "{matters}");
     }
 }

@@ -174,7 +174,7 @@ fn schedule(text: &str) -> Result<(), String> {
     for (part, (what, low, high, names)) in parts.iter().zip(FIELDS) {
         for item in part.split(',') {
             if !range(item, *low, *high, names) {
-                return Err(format!("`{item}` is no {what} from {low} to {high}"));
+                return Err(format!("`{item}` is not a {what} from {low} to {high}"));
             }
         }
     }

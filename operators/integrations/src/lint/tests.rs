@@ -76,7 +76,7 @@ fn an_override_that_matches_nothing_is_an_error_with_a_hint() {
         &format!(
             "{SPEC}sharding:\n  strategy: per-aws-account\n  shardSpecOverrides:\n  - {{shard: two, imageRef: x}}\n"
         ),
-        &["error: /int.yml:13: managed[0].sharding.shardSpecOverrides[0]: there is no shard `two` (sharding)\n\
+        &["error: /int.yml:13: managed[0].sharding.shardSpecOverrides[0]: unknown shard `two` (sharding)\n\
            hint: its shards are one"],
     );
 }
@@ -166,7 +166,7 @@ fn invalid_values_are_reported() {
     for (spec, expected) in [
         (
             "cron: 61 * * * *",
-            "error: /int.yml:10: managed[0].spec.cron: `61 * * * *` is not a valid schedule: `61` is no minute from 0 to 59 (bad-value)",
+            "error: /int.yml:10: managed[0].spec.cron: `61 * * * *` is not a valid schedule: `61` is not a minute from 0 to 59 (bad-value)",
         ),
         (
             "cron: '* * *'",

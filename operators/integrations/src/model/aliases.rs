@@ -114,7 +114,7 @@ fn strategy(name: &str, around: &DataField<'_>, place: &DataField<'_>) -> AliasR
         other => {
             let hint = "static, per-aws-account, per-openshift-cluster, per-ocm-organization, or per-object with \
                         `schema`, `namePath` and `argument`";
-            return Err(place.problem(format!("there is no strategy `{other}`")).hint(hint));
+            return Err(place.problem(format!("unknown strategy `{other}`")).hint(hint));
         }
     })
 }

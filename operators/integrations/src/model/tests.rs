@@ -125,7 +125,7 @@ fn an_invalid_entry_is_reported_with_its_position_and_disables_only_itself() {
         ),
         (
             format!("  spec: {{{RESOURCES}}}\n  sharding: {{strategy: per-moon}}\n"),
-            "/integration.yml:7: managed[0].sharding.strategy: there is no strategy `per-moon`",
+            "/integration.yml:7: managed[0].sharding.strategy: unknown strategy `per-moon`",
         ),
         (
             "  spec: {resources: {requests: {cpu: 1m, memory: 1Mi}}}\n".to_string(),

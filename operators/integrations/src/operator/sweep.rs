@@ -69,7 +69,7 @@ pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Pla
             if may_be_retained(&name, answer) { kept.push(name) } else { gone.push((kind, name)) }
         }
     }
-    let told = match () {
+    let message = match () {
         () if !gone.is_empty() && !DeletionGuard::read(answer).allows(gone.len() as u64, all) => {
             let names = gone.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>();
             Some(format!(
@@ -88,10 +88,10 @@ pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Pla
             (!kept.is_empty()).then(|| format!("does not delete {}: {why}", shortened_list(&kept)))
         }
     };
-    if let Some(told) = told {
+    if let Some(message) = message {
         plan.status = match std::mem::take(&mut plan.status) {
-            UnitStatus::Blocked(before) => UnitStatus::Blocked(format!("{before}; {told}")),
-            _ => UnitStatus::Blocked(told),
+            UnitStatus::Blocked(before) => UnitStatus::Blocked(format!("{before}; {message}")),
+            _ => UnitStatus::Blocked(message),
         };
     }
     Ok(())

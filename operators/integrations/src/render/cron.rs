@@ -61,13 +61,13 @@ fn apply_override(job: &mut Value, entry: &ManagedEntry, shard: &Shard, image: &
 fn set_shard_variables(container: &mut Map<String, Value>, shard: &Shard) {
     let divided = !shard.suffix.is_empty();
     let Some(Value::Array(env)) = container.get_mut("env").filter(|_| divided) else { return };
-    let mut told = Vec::new();
+    let mut variables = Vec::new();
     if !shard.id.is_empty() {
-        told.push(json!({"name": "SHARDS", "value": shard.shards}));
-        told.push(json!({"name": "SHARD_ID", "value": shard.id}));
+        variables.push(json!({"name": "SHARDS", "value": shard.shards}));
+        variables.push(json!({"name": "SHARD_ID", "value": shard.id}));
     }
     if !shard.key.is_empty() {
-        told.push(json!({"name": "SHARD_KEY", "value": shard.key}));
+        variables.push(json!({"name": "SHARD_KEY", "value": shard.key}));
     }
-    env.splice(0..0, told);
+    env.splice(0..0, variables);
 }

@@ -190,10 +190,7 @@ fn an_override_that_matches_nothing_is_an_error_with_a_hint() {
     assert_eq!(hint, "shards are files of /aws/account-1.yml, but this file is of /openshift/cluster-1.yml");
     let (_, hint) = error_of(&over("per-aws-account", "{$ref: /aws/2.yml}"));
     assert_eq!(hint, "/aws/2.yml disables terraform-resources, or cannot be read");
-    assert_eq!(
-        error_of(&over("static", "7")),
-        ("there is no shard `7`".to_string(), "its shards are 0, 1".to_string())
-    );
+    assert_eq!(error_of(&over("static", "7")), ("unknown shard `7`".to_string(), "its shards are 0, 1".to_string()));
     assert!(
         divide("", &over("per-aws-account", "{$ref: /clusters/1.yml}"), true)
             .unwrap()

@@ -57,8 +57,8 @@ fn schemas_that_are_not_listed_are_forbidden() {
         matches!(&refused, GraphqlError::Forbidden(_, schemas) if *schemas == ["/openshift/lean-namespace-1.yml"]),
         "{refused}"
     );
-    let refused = client("http://x").reading_as("nobody").fetch(&server).unwrap_err();
-    assert!(matches!(&refused, GraphqlError::NotFound(name) if name == "nobody"), "{refused}");
+    let refused = client("http://x").reading_as("stranger").fetch(&server).unwrap_err();
+    assert!(matches!(&refused, GraphqlError::NotFound(name) if name == "stranger"), "{refused}");
     assert!(client("http://x").fetch(&server).is_ok(), "who reads for himself may read all");
 }
 

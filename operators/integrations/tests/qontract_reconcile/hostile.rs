@@ -81,12 +81,12 @@ fn an_invalid_file_disables_only_itself() {
         ("{strategy: static, shards: 0}", "managed[0]: is divided into 0 shards"),
         ("{strategy: static, shards: 999999999}", "managed[0]: is divided into 999999999 shards; at most"),
         ("{strategy: static, shards: 1e99}", "managed[0].sharding.shards: must be a whole number"),
-        ("{strategy: per-moon}", "managed[0].sharding.strategy: there is no strategy `per-moon`"),
+        ("{strategy: per-moon}", "managed[0].sharding.strategy: unknown strategy `per-moon`"),
         ("{strategy: per-aws-account}", "managed[0]: integration bad does not support"),
         ("{strategy: per-object}", "managed[0].sharding: has no `schema`"),
         (
             "{strategy: static, shards: 2, shardSpecOverrides: [{shard: '7'}]}",
-            "managed[0].sharding.shardSpecOverrides[0]: there is no shard `7`",
+            "managed[0].sharding.shardSpecOverrides[0]: unknown shard `7`",
         ),
         (
             "{strategy: static, shards: 2, shardSpecOverrides: [{imageRef: x}]}",

@@ -23,7 +23,7 @@ impl ScriptedTransport {
 impl Transport for ScriptedTransport {
     fn call(&self, ask: &ServerRequest) -> Result<(u16, Vec<u8>), String> {
         self.asked.borrow_mut().push(ask.clone());
-        let answer = self.answers.borrow_mut().pop().unwrap_or_else(|| Err("nobody there".to_string()));
+        let answer = self.answers.borrow_mut().pop().unwrap_or_else(|| Err("no server".to_string()));
         answer.map(|(status, body)| (status, body.as_bytes().to_vec()))
     }
 
