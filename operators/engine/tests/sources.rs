@@ -68,7 +68,7 @@ fn a_private_repository_is_not_shared_between_logins() {
     let within = url.replace("http://", "http://bob:hunter2@");
     assert!(sources.query(&question(&within, "main", Value::Null)).is_ok());
     for revision in ["main", &commit, &commit[..8]] {
-        for credential in [Value::Null, named("wrong"), named("nobody")] {
+        for credential in [Value::Null, named("wrong"), named("stranger")] {
             let told = sources.query(&question(&url, revision, credential.clone()));
             assert!(told.is_err(), "{revision} as {credential}: {told:?}");
         }

@@ -41,7 +41,7 @@ pub enum BackupError {
     },
     /// The annotation of an instance's namespace names another database.
     #[error(
-        "could not restore: namespace `{0}`, an Argo CD instance in the backup, belongs to another database\nhint: give the cluster of the backup's instances with --kubeconfig or --context; if the other database no longer exists, remove the annotation `managed-gitops.redhat.com/database` from the namespace"
+        "could not restore: namespace `{0}`, an Argo CD instance in the backup, belongs to another database\nhint: select the cluster of the backup's instances with --kubeconfig or --context; if the other database no longer exists, remove the annotation `managed-gitops.redhat.com/database` from the namespace"
     )]
     OtherDatabase(String),
     /// The cluster failed.

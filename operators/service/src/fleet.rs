@@ -75,12 +75,12 @@ pub enum FleetError {
     NoNamespace(String),
     /// The namespace belongs to a tenant.
     #[error(
-        "could not use namespace `{0}` for an Argo CD instance: it belongs to a tenant, who could read the credentials of other tenants there\nhint: give a namespace of its own, or --force if no other tenant is placed there"
+        "could not use namespace `{0}` for an Argo CD instance: it belongs to a tenant, who could read the credentials of other tenants there\nhint: pass a namespace of its own, or --force if no other tenant is placed there"
     )]
     TenantNamespace(String),
     /// The namespace is marked as another database's.
     #[error(
-        "could not use namespace `{0}` for an Argo CD instance: it belongs to another database\nhint: give another namespace, or --force if that database no longer exists"
+        "could not use namespace `{0}` for an Argo CD instance: it belongs to another database\nhint: pass another namespace, or --force if that database no longer exists"
     )]
     OtherDatabase(String),
     /// The instance has placements.
@@ -108,7 +108,7 @@ pub enum FleetError {
     },
     /// Removals are in progress at the instance.
     #[error(
-        "could not remove the Argo CD instance in `{namespace}`: {removals} removals of Applications or projects are in progress there\nhint: wait for the removals; if the Argo CD no longer exists, give --force to abandon them and keep the deployed resources"
+        "could not remove the Argo CD instance in `{namespace}`: {removals} removals of Applications or projects are in progress there\nhint: wait for the removals; if the Argo CD no longer exists, pass --force to abandon them and keep the deployed resources"
     )]
     Removing {
         /// Namespace of the instance.

@@ -308,7 +308,7 @@ impl<'a> Reconciliation<'a> {
             set_field(status, "sourceType", answer["sourceType"].clone());
             let revision = text(answer, "/revision");
             let auto_sync = auto_sync::decide(&self.next, &found, revision, self.now);
-            let told = match auto_sync {
+            let sync_error = match auto_sync {
                 AutoSyncDecision::StartSync(operation) => {
                     let state = operation::begin(&operation, self.now);
                     self.next["status"]["operationState"] =
@@ -324,9 +324,9 @@ impl<'a> Reconciliation<'a> {
                 AutoSyncDecision::Nothing => None,
             };
             let conditions: Vec<ApplicationCondition> =
-                told.iter().map(|message| ("SyncError", message.clone())).collect();
+                sync_error.iter().map(|message| ("SyncError", message.clone())).collect();
             set_conditions(&mut self.next["status"], &["SyncError"], &conditions, self.now);
-            said = said.or(told);
+            said = said.or(sync_error);
             self.record_time(&answer["resolvedAt"]);
         }
         let plan = self.patch_plan().requeue_after(again);

@@ -156,7 +156,7 @@ async fn a_repository_reveals_nothing_about_other_tenants() {
     let guesses = [
         ("right", guess("login", "right")),
         ("wrong", guess("login", "wrong")),
-        ("none", guess("nobody", "x")),
+        ("none", guess("stranger", "x")),
         ("data", encoded.to_string()),
     ];
     let mut told = Vec::new();
@@ -170,7 +170,7 @@ async fn a_repository_reveals_nothing_about_other_tenants() {
         let one = application["status"]["resources"][0].clone();
         told.push((application["status"]["health"]["status"].clone(), one["status"].clone(), one["health"].clone()));
     }
-    assert!(told.iter().all(|one| *one == told[2]), "a guess is told from another: {told:?}");
+    assert!(told.iter().all(|one| *one == told[2]), "the responses to two guesses differ: {told:?}");
 }
 
 /// Covers source paths and value files that lead out of the repository.

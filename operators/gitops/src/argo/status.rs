@@ -171,9 +171,9 @@ const REQUIRED_RESOURCE_KEYS: [&str; 5] = ["group", "version", "kind", "namespac
 
 fn reported_operation(state: &Value) -> Value {
     let known = OPERATION_STATE_KEYS.iter().filter_map(|key| Some(((*key).to_string(), state.get(*key)?.clone())));
-    let mut told: serde_json::Map<String, Value> = known.collect();
-    told.entry("operation").or_insert_with(|| json!({}));
-    if let Some(Value::Object(result)) = told.get_mut("syncResult") {
+    let mut fields: serde_json::Map<String, Value> = known.collect();
+    fields.entry("operation").or_insert_with(|| json!({}));
+    if let Some(Value::Object(result)) = fields.get_mut("syncResult") {
         result.entry("revision").or_insert_with(|| json!(""));
         let synced = result.get_mut("resources").and_then(Value::as_array_mut);
         for one in synced.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -182,5 +182,5 @@ fn reported_operation(state: &Value) -> Value {
             }
         }
     }
-    Value::Object(told)
+    Value::Object(fields)
 }

@@ -161,8 +161,8 @@ fn reconcile(
 
 /// Whether the status reports an error.
 fn is_refused(live: &RepositoryCredential) -> bool {
-    let told = &live.status.conditions;
-    told.iter().any(|one| one.r#type == ERROR_OCCURRED && one.status == ConditionStatus::True)
+    let conditions = &live.status.conditions;
+    conditions.iter().any(|one| one.r#type == ERROR_OCCURRED && one.status == ConditionStatus::True)
 }
 
 fn desired_login(
@@ -296,14 +296,14 @@ fn report(
     now: DecisionTime<'_>,
     decision: &mut ReconcileResult,
 ) {
-    let told = conditions(live, outcome, now.text);
-    if told != live.status.conditions {
+    let updated = conditions(live, outcome, now.text);
+    if updated != live.status.conditions {
         let target = WriteTarget {
             api_version: kinds::API_VERSION,
             kind: KIND,
             namespace: live.metadata.namespace.clone(),
             name: live.metadata.name.clone(),
         };
-        decision.writes.push(KubernetesWrite::Status(target, json!({ "conditions": told })));
+        decision.writes.push(KubernetesWrite::Status(target, json!({ "conditions": updated })));
     }
 }

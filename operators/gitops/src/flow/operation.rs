@@ -163,14 +163,14 @@ pub fn garbage_collect(
         instances.iter().map(|instance| (&instance.id, instance.namespace.as_str())).collect();
     let namespaces: BTreeSet<&str> = places.values().copied().collect();
     let mut decision = ReconcileResult::default();
-    let rings = |id: &OperationId, namespace: &str| {
+    let is_notified = |id: &OperationId, namespace: &str| {
         objects.iter().any(|o| o.spec.operation_id == id.as_str() && o.metadata.namespace == namespace)
     };
     let mut kept: BTreeSet<&str> = BTreeSet::new();
     for row in rows {
         if is_open(row) {
             kept.insert(row.id.as_str());
-            let namespace = places.get(&row.instance).filter(|namespace| !rings(&row.id, namespace));
+            let namespace = places.get(&row.instance).filter(|namespace| !is_notified(&row.id, namespace));
             decision
                 .writes
                 .extend(namespace.map(|n| KubernetesWrite::Create(kinds::operation::object(&row.id, n, false))));

@@ -32,11 +32,11 @@ fn the_access_of_the_context_that_uses_the_cluster_is_found() {
 #[test]
 fn errors_have_the_messages_of_managed_gitops() {
     let refused = |text: &str, url: &str| read(text, url).unwrap_err();
-    let (reason, said) = refused(CONFIG, "https://nobody");
+    let (reason, said) = refused(CONFIG, "https://stranger");
     assert_eq!(reason, EnvironmentReason::UnableToLocateContext);
     assert!(said.contains("the kubeconfig did not have a cluster entry that matched the API URL"));
-    let (_, said) = refused(CONFIG, "https://bob:hunter2@nobody");
-    assert!(said.contains("'https://nobody'"), "{said}");
+    let (_, said) = refused(CONFIG, "https://bob:hunter2@stranger");
+    assert!(said.contains("'https://stranger'"), "{said}");
     for broken in ["{", "just words", "[1]"] {
         let (reason, said) = refused(broken, "https://x");
         assert_eq!(reason, EnvironmentReason::UnableToParseKubeconfigData);
@@ -55,9 +55,9 @@ fn errors_have_the_messages_of_managed_gitops() {
     }
     let alone = "clusters: [{name: c, cluster: {server: https://x}}]\n";
     assert!(refused(alone, "https://x").1.contains("expected to reference cluster 'c'"));
-    let nobody = format!("{alone}contexts: [{{name: k, context: {{cluster: c, user: u}}}}]\n");
-    assert!(refused(&nobody, "https://x").1.contains("missing auth info for k"));
-    let empty = format!("{nobody}users: [{{name: u, user: {{tokenFile: /etc/passwd}}}}]\n");
+    let without_user = format!("{alone}contexts: [{{name: k, context: {{cluster: c, user: u}}}}]\n");
+    assert!(refused(&without_user, "https://x").1.contains("missing auth info for k"));
+    let empty = format!("{without_user}users: [{{name: u, user: {{tokenFile: /etc/passwd}}}}]\n");
     let access = read(&empty, "https://x").unwrap();
     assert!(!access.has_login(), "files are not read");
     assert!(

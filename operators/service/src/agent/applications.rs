@@ -44,6 +44,7 @@ pub struct Applications(pub Agent);
 
 /// Request of a unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ApplicationRequest {
     now: String,
     stamp: String,
@@ -52,7 +53,7 @@ struct ApplicationRequest {
     object: Option<Value>,
     /// Uid of the namespace, once it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    place: Option<String>,
+    namespace_uid: Option<String>,
 }
 
 /// Response to a unit.
@@ -115,7 +116,7 @@ impl ExternalOperator for Applications {
             namespace: unit.namespace().to_string(),
             name: unit.name().to_string(),
             object: object.map(|object| object.value()),
-            place: None,
+            namespace_uid: None,
         };
         let query = |request: &ApplicationRequest| -> Result<ApplicationResponse, DecideError> {
             let answer = outside.query(serde_json::to_value(request)?).map_err(DecideError::Failed)?;
@@ -126,7 +127,8 @@ impl ExternalOperator for Applications {
             return Ok(response.plan);
         }
         let namespace = view.on(ClusterType::Management).get(&NAMESPACES, "", unit.namespace())?;
-        request.place = Some(namespace.map(|namespace| text(&namespace.value(), "/metadata/uid")).unwrap_or_default());
+        request.namespace_uid =
+            Some(namespace.map(|namespace| text(&namespace.value(), "/metadata/uid")).unwrap_or_default());
         Ok(query(&request)?.plan)
     }
 }
@@ -176,10 +178,10 @@ impl Applications {
         };
         let left = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX) - now.since_ms(since);
         if let Some(left) = u64::try_from(left).ok().filter(|left| *left > 0) {
-            let plan = Plan::nothing().waiting("a row for it").requeue_after(Duration::from_millis(left));
+            let plan = Plan::nothing().waiting("the row of the Application").requeue_after(Duration::from_millis(left));
             return Ok(ApplicationResponse { plan, is_orphan: false });
         }
-        let (Some(found), Some(object)) = (&request.place, &request.object) else {
+        let (Some(found), Some(object)) = (&request.namespace_uid, &request.object) else {
             return Ok(ApplicationResponse { plan: Plan::nothing(), is_orphan: true });
         };
         let mut plan = Plan::ordered();

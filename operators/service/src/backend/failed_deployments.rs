@@ -78,10 +78,10 @@ mod tests {
             backend.failed_deployments()
         };
         assert_eq!(decided(Some("/"), json!({})).await, 1, "its Application has no row, and no Operation failed");
-        let told = json!({"conditions": [{"type": "ErrorOccurred", "status": "True", "reason": "ErrorOccurred", "message": "m"}]});
-        assert_eq!(decided(Some("/"), told.clone()).await, 1);
-        assert_eq!(decided(Some("deploy"), told.clone()).await, 0, "its next status reports no error");
-        assert_eq!(decided(Some("/"), told).await, 1);
+        let status = json!({"conditions": [{"type": "ErrorOccurred", "status": "True", "reason": "ErrorOccurred", "message": "m"}]});
+        assert_eq!(decided(Some("/"), status.clone()).await, 1);
+        assert_eq!(decided(Some("deploy"), status.clone()).await, 0, "its next status reports no error");
+        assert_eq!(decided(Some("/"), status).await, 1);
         assert_eq!(decided(None, json!({})).await, 0);
     }
 }

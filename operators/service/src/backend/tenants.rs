@@ -54,10 +54,11 @@ struct DeploymentRepositories {
 
 /// Response to a unit.
 #[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct TenantResponse {
     plan: Plan,
     /// Number of marks, if the unit must read all deployments and request again.
-    look: Option<u64>,
+    read_deployments: Option<u64>,
 }
 
 impl ExternalOperator for Tenants {
@@ -96,7 +97,7 @@ impl ExternalOperator for Tenants {
         let response = query(&request)?;
         // Objects that are not read do not trigger the unit: deployments only count while there is something to
         // compare.
-        let Some(marks) = response.look else { return Ok(response.plan) };
+        let Some(marks) = response.read_deployments else { return Ok(response.plan) };
         let repositories = repositories_of(view, unit.name(), &DEPLOYMENTS, "/spec/source/repoURL")?;
         request.deployments = Some(DeploymentRepositories { repositories, marks });
         Ok(query(&request)?.plan)
@@ -128,7 +129,7 @@ impl Tenants {
         let (namespace, fingerprint) = (&request.namespace, hasher.finish());
         let Some(all) = &request.deployments else {
             return Ok(TenantResponse {
-                look: self.0.settled().check(namespace, fingerprint),
+                read_deployments: self.0.settled().check(namespace, fingerprint),
                 ..TenantResponse::default()
             });
         };
@@ -141,7 +142,7 @@ impl Tenants {
         if is_complete && !is_changed && plan.status == UnitStatus::Ready {
             self.0.settled().settle(namespace, fingerprint, all.marks, request.uid.is_some());
         }
-        Ok(TenantResponse { plan, look: None })
+        Ok(TenantResponse { plan, read_deployments: None })
     }
 
     async fn decide_on(

@@ -264,7 +264,7 @@ async fn require_same_cluster(
             return Err(FleetError::TargetRefused {
                 namespace: target.namespace.clone(),
                 why: "is on another cluster than the placement or this command".to_string(),
-                hint: "choose an instance of the same cluster, and give the cluster with --kubeconfig or --context",
+                hint: "choose an instance of the same cluster, and select the cluster with --kubeconfig or --context",
             });
         }
     }

@@ -179,7 +179,7 @@ async fn an_instance_with_stuck_removals_is_removed_by_force(database: TestDatab
     let left: Vec<_> = fixture.all::<EngineInstance>().await.into_iter().map(|one| one.namespace).collect();
     assert_eq!(left, [OTHER]);
     assert!(fixture.all::<Operation>().await.iter().all(|row| !switchboard_service::rows::is_open(row)));
-    let rings = fixture.list_objects(&format!("{GROUP}/namespaces/{ARGOCD}/operations")).await;
-    assert!(rings.is_empty(), "no agent would process it: {rings:?}");
+    let notifications = fixture.list_objects(&format!("{GROUP}/namespaces/{ARGOCD}/operations")).await;
+    assert!(notifications.is_empty(), "no agent would process it: {notifications:?}");
     assert_eq!(deploy_and_find(&fixture, "shop", "api", plain()).await.1, OTHER);
 }

@@ -425,11 +425,11 @@ impl ServiceFixture {
             }
             if Instant::now() > end {
                 let rows: Vec<Operation> = self.all().await;
-                let rings = self.list_objects(&format!("{GROUP}/operations")).await;
+                let notifications = self.list_objects(&format!("{GROUP}/operations")).await;
                 let open: Vec<_> = rows.iter().filter(|row| switchboard_service::rows::is_open(row)).collect();
                 let (label, more, reported) = (&self.label, more(), self.unit_states().await);
                 let left = crate::cluster_state::rows(self).await;
-                panic!("{label} never: {what}\n{more}\n{reported}{open:#?}\n{rings:#?}\n{left:#?}");
+                panic!("{label} never: {what}\n{more}\n{reported}{open:#?}\n{notifications:#?}\n{left:#?}");
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -513,8 +513,8 @@ impl ServiceFixture {
         self.wait_for("rest", async || {
             let rows: Vec<Operation> = self.all().await;
             let open = rows.iter().any(switchboard_service::rows::is_open);
-            let rings = !self.list_objects(&format!("{GROUP}/operations")).await.is_empty();
-            (!open && !rings).then_some(())
+            let notifications = !self.list_objects(&format!("{GROUP}/operations")).await.is_empty();
+            (!open && !notifications).then_some(())
         })
         .await;
     }

@@ -223,9 +223,9 @@ async fn an_operation_in_another_namespace_is_ignored(database: TestDatabase) {
     let after: Vec<Operation> = fixture.all().await;
     assert!(after.contains(&done) && after.contains(&waits), "{after:?}");
     assert_eq!(fixture.application(&web).await.unwrap(), before);
-    let rings = send(&fixture.tenants, "GET", &path, Value::Null).await.unwrap();
+    let notifications = send(&fixture.tenants, "GET", &path, Value::Null).await.unwrap();
     assert_eq!(
-        rings["items"].as_array().unwrap().len(),
+        notifications["items"].as_array().unwrap().len(),
         3,
         "it is not rejected either: it may be for another database's agent"
     );

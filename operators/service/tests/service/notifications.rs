@@ -45,9 +45,9 @@ async fn a_deleted_argo_cd_delays_no_other_notifications(database: TestDatabase)
     fixture.ledger.commit(&rows.iter().map(RowChange::insert).collect::<Vec<_>>()).await.unwrap();
     fixture.start_roles(RoleSet::Backend, None, fixture.clients()).await;
     let rung = fixture
-        .wait_for("two rings", async || {
-            let rings = fixture.list_objects(&format!("{GROUP}/operations")).await;
-            (rings.len() == 2).then_some(rings)
+        .wait_for("two notifications", async || {
+            let notifications = fixture.list_objects(&format!("{GROUP}/operations")).await;
+            (notifications.len() == 2).then_some(notifications)
         })
         .await;
     let rung: Vec<&Value> = rung.iter().map(|ring| &ring["spec"]["operationID"]).collect();

@@ -46,7 +46,7 @@ pub(super) async fn remove(connector: &dyn ClusterConnector, account: &ServiceAc
         Err(RemovalError::Unknown) => {
             let name = account_name(uid);
             let host = without_login(host);
-            tracing::info!(host, "service account {name} has no token any more; the removal is complete");
+            tracing::info!(host, "service account {name} no longer has a token; the removal is complete");
             Ok(())
         }
         Err(RemovalError::Forbidden(own)) => Err(format!("{why}; as the account itself: {own}")),
