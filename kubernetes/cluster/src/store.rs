@@ -308,12 +308,12 @@ impl Drop for StoreHandle {
         state.closed = true;
         let groups = state.hub.all();
         drop(state);
-        wake(groups, u64::MAX);
+        notify_watchers(groups, u64::MAX);
     }
 }
 
 /// Notifies watchers. Must not be called under the state's lock, which they take at once.
-fn wake(groups: Vec<Arc<WatchGroup>>, revision: u64) {
+fn notify_watchers(groups: Vec<Arc<WatchGroup>>, revision: u64) {
     for group in groups {
         group.sender.send_replace(revision);
     }

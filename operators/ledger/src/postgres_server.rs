@@ -18,8 +18,8 @@ const DEBIAN_SERVERS: &str = "/usr/lib/postgresql";
 /// Environment variable with another directory of the programs.
 const BIN_VARIABLE: &str = "SWITCHBOARD_POSTGRES_BIN";
 
-/// Uid of `nobody`: PostgreSQL refuses to run as root.
-const NOBODY: u32 = 65534;
+/// Unprivileged user id, because PostgreSQL refuses to run as root.
+const UNPRIVILEGED_ID: u32 = 65534;
 
 /// Deadline for the start of a server.
 const START_DEADLINE: Duration = Duration::from_secs(60);
@@ -176,11 +176,11 @@ fn is_root() -> bool {
 }
 
 fn as_postgres_user(command: &mut Command) -> &mut Command {
-    if is_root() { command.uid(NOBODY).gid(NOBODY) } else { command }
+    if is_root() { command.uid(UNPRIVILEGED_ID).gid(UNPRIVILEGED_ID) } else { command }
 }
 
 fn give_to_postgres_user(path: &Path) -> io::Result<()> {
-    if is_root() { chown(path, Some(NOBODY), Some(NOBODY)) } else { Ok(()) }
+    if is_root() { chown(path, Some(UNPRIVILEGED_ID), Some(UNPRIVILEGED_ID)) } else { Ok(()) }
 }
 
 fn write_private(path: &Path, text: &str) -> io::Result<()> {

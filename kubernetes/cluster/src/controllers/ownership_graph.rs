@@ -158,7 +158,7 @@ impl OwnershipGraph {
         }
         for owner in &old {
             self.forget_dependent(&owner.uid, key);
-            self.wake_waiting(&owner.uid, queue);
+            self.requeue_waiting(&owner.uid, queue);
         }
         for owner in &metadata.owner_references {
             let blocks = owner.block_owner_deletion == Some(true);
@@ -181,7 +181,7 @@ impl OwnershipGraph {
         }
     }
 
-    fn wake_waiting(&self, uid: &str, queue: &mut WorkQueue) {
+    fn requeue_waiting(&self, uid: &str, queue: &mut WorkQueue) {
         if let Some(owner) = self.waiting.get(uid) {
             queue.add(WorkItem::Collect(owner.clone()));
         }
@@ -190,7 +190,7 @@ impl OwnershipGraph {
     fn remove(&mut self, key: &StoreKey, uid: &str, queue: &mut WorkQueue) {
         for owner in self.owners.remove(key).unwrap_or_default() {
             self.forget_dependent(&owner.uid, key);
-            self.wake_waiting(&owner.uid, queue);
+            self.requeue_waiting(&owner.uid, queue);
         }
         self.waiting.remove(uid);
         self.dependents(uid).for_each(|(key, _)| queue.add(WorkItem::Collect(key.clone())));
@@ -205,7 +205,7 @@ impl OwnershipGraph {
                 queue.add(WorkItem::Token(StoreKey::new(key.cluster(), "secrets", key.namespace(), "")));
             }
             ("configmaps", ROOT_CERTIFICATE) => queue.add(WorkItem::Provision(namespace())),
-            ("pods", _) => self.wake_protected(key, queue),
+            ("pods", _) => self.requeue_protected(key, queue),
             ("clusterroles.rbac.authorization.k8s.io", _) => queue.add(WorkItem::Aggregate(key.cluster().into())),
             _ => {}
         }
@@ -226,7 +226,7 @@ impl OwnershipGraph {
                 queue.add(WorkItem::Token(StoreKey::new(key.cluster(), "secrets", key.namespace(), "")));
             }
             ("secrets", _) if text.contains(TOKEN_TYPE) => queue.add(WorkItem::Token(key.clone())),
-            ("pods", _) => self.wake_protected(key, queue),
+            ("pods", _) => self.requeue_protected(key, queue),
             ("clusterroles.rbac.authorization.k8s.io", _) => queue.add(WorkItem::Aggregate(Arc::from(key.cluster()))),
             // The kind of an owner may be served now.
             ("customresourcedefinitions.apiextensions.k8s.io", _) => {
@@ -239,7 +239,7 @@ impl OwnershipGraph {
         }
     }
 
-    fn wake_protected(&self, pod: &StoreKey, queue: &mut WorkQueue) {
+    fn requeue_protected(&self, pod: &StoreKey, queue: &mut WorkQueue) {
         let same_place = |key: &&StoreKey| key.cluster() == pod.cluster() && key.namespace() == pod.namespace();
         self.protected.iter().filter(same_place).for_each(|key| queue.add(WorkItem::Release(key.clone())));
     }

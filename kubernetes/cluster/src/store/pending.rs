@@ -6,7 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::{ExpectedState, MAX_OBJECT_BYTES, SharedStore, StoreChange, StoreKey, StoredObject, WriteError, wake};
+use super::{
+    ExpectedState, MAX_OBJECT_BYTES, SharedStore, StoreChange, StoreKey, StoredObject, WriteError, notify_watchers,
+};
 
 /// Reason for which all further writes fail.
 #[derive(Clone, Debug)]
@@ -115,7 +117,7 @@ impl SharedStore {
         if !pending.durable {
             let groups = self.write().publish(std::slice::from_ref(&change), &self.limits);
             drop(pending);
-            wake(groups, revision);
+            notify_watchers(groups, revision);
             return Ok(StagedWrite { outcome: Ok(change), answered: None });
         }
         pending.newest.insert(change.key.clone(), change.clone());

@@ -39,13 +39,13 @@ pub struct StoreWatch {
     revision: u64,
     group: Arc<WatchGroup>,
     /// `None` only while dropping, so that the group can detect its last watcher.
-    wakeups: Option<Receiver<u64>>,
+    notifications: Option<Receiver<u64>>,
 }
 
 impl StoreWatch {
     pub(super) fn new(shared: Arc<SharedStore>, prefix: &str, after: u64, group: Arc<WatchGroup>) -> StoreWatch {
-        let woken = Some(group.sender.subscribe());
-        StoreWatch { shared, prefix: prefix.into(), revision: after, group, wakeups: woken }
+        let receiver = Some(group.sender.subscribe());
+        StoreWatch { shared, prefix: prefix.into(), revision: after, group, notifications: receiver }
     }
 
     /// Waits for at least one change and returns the next changes. Cancel safe.
@@ -117,14 +117,14 @@ impl StoreWatch {
     }
 
     fn receiver(&mut self) -> &mut Receiver<u64> {
-        self.wakeups.as_mut().expect("taken only by drop")
+        self.notifications.as_mut().expect("taken only by drop")
     }
 }
 
 impl Drop for StoreWatch {
     fn drop(&mut self) {
         let mut state = self.shared.write();
-        self.wakeups = None;
+        self.notifications = None;
         state.hub.remove_if_empty(&self.prefix);
     }
 }

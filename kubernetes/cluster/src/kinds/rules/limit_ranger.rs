@@ -78,7 +78,7 @@ fn give_defaults(pod: &mut Value, range: &Value) {
         requests.extend(limit["defaultRequest"].as_object().cloned().unwrap_or_default());
         bounds.extend(limit["default"].as_object().cloned().unwrap_or_default());
     }
-    let mut told = Vec::new();
+    let mut changes = Vec::new();
     for (list, words) in [("containers", "container"), ("initContainers", "init container")] {
         let containers = pod["spec"].get_mut(list).and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
@@ -87,16 +87,16 @@ fn give_defaults(pod: &mut Value, range: &Value) {
             let requested = fill(&mut container["resources"], "requests", &requests);
             for (given, what) in [(requested, "request"), (limited, "limit")] {
                 if !given.is_empty() {
-                    told.push(format!("{} {what} for {words} {name}", given.join(", ")));
+                    changes.push(format!("{} {what} for {words} {name}", given.join(", ")));
                 }
             }
         }
     }
-    if !told.is_empty() {
+    if !changes.is_empty() {
         if at(pod, "/metadata/annotations").is_null() {
             pod["metadata"]["annotations"] = json!({});
         }
-        pod["metadata"]["annotations"][ANNOTATION] = json!(format!("LimitRanger plugin set: {}", told.join("; ")));
+        pod["metadata"]["annotations"][ANNOTATION] = json!(format!("LimitRanger plugin set: {}", changes.join("; ")));
     }
 }
 

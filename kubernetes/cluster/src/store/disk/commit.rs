@@ -10,7 +10,7 @@ use super::frame::FRAME_FILL_BYTES;
 use super::log::WriteAheadLog;
 use super::snapshot;
 use crate::store::pending::{CommitJob, WriteRefusal};
-use crate::store::{SharedStore, StoreChange, wake};
+use crate::store::{SharedStore, StoreChange, notify_watchers};
 
 /// Writers that were answered together usually write again together. This wait for the rest of them is far shorter than
 /// a flush, and saves every second one.
@@ -125,7 +125,7 @@ impl LogWriter {
             // A canceled writer needs no answer.
             let _ = job.answer.send(Ok(()));
         }
-        wake(groups, changes.last().map_or(0, |change| change.revision));
+        notify_watchers(groups, changes.last().map_or(0, |change| change.revision));
     }
 
     fn fail_jobs(&self, jobs: Vec<CommitJob>, reason: String) {
