@@ -30,7 +30,7 @@ fn main() -> Result<(), BoxError> {
         show("durable create, 64 writers", creates(&runtime, &durable("many")?, 64, 200)?);
         show("create in memory, 64 writers", creates(&runtime, &memory, 64, 200)?);
         show("list of 10,000", list(&memory)?);
-        show("a change told to 1,000 watchers", fan_out(&runtime, &memory, 1_000)?);
+        show("a change sent to 1,000 watchers", fan_out(&runtime, &memory, 1_000)?);
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ const PAGES: [(&str, &str, &str); 15] = [
     ("kinds", "/objects", "Cached objects"),
     ("search", "/search?q=web", "result"),
     ("signin", "/signin", "How to get a token"),
-    ("trouble", "/operators/nobody", "hint: "),
+    ("trouble", "/operators/stranger", "hint: "),
     ("help", "/help", "Help"),
     ("help-page", "/help/plugs", "Plug"),
 ];
@@ -347,7 +347,7 @@ async fn who_has_the_right_syncs_what_is_deployed_by_hand() {
 #[tokio::test]
 async fn what_is_wrong_is_said_on_a_page_with_a_hint() {
     let (town, browser) = (ConsoleFixture::start().await, Browser::open().await);
-    for path in ["/operators/nobody", "/nowhere", "/decisions/123456789", "/objects/default/nonsenses/-/x"] {
+    for path in ["/operators/stranger", "/nowhere", "/decisions/123456789", "/objects/default/nonsenses/-/x"] {
         browser.load(&format!("{}{path}", town.url)).await;
         browser.until_shows("main", "hint: ").await;
         browser.until_shows("nav", "Overview").await;

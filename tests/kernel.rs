@@ -130,12 +130,13 @@ async fn check_greeting_lifecycle(client: Client, dir: &Path) {
     send(&client, "PATCH", &format!("{maps}/greeting"), json!({"data": {"words": "Hello"}})).await.unwrap();
     let kernel =
         RunningKernel::start(&client, vec![Arc::new(Greeter)], Journal::open(dir, JournalLimits::default()).unwrap());
-    eventually("what changed while nobody looked", || says("Hello, ada!")).await;
+    eventually("a change while the kernel was stopped", || says("Hello, ada!")).await;
     eventually("all is well", async || (kernel.operator("greeter").await.health == Health::Ready).then_some(())).await;
     let writes = kernel.operator("greeter").await.writes;
     assert_eq!(writes, 1, "one change, one write");
     send(&client, "DELETE", &format!("{maps}/ada"), Value::Null).await.unwrap();
-    eventually("nobody is left", async || (kernel.operator("greeter").await.units_total == 0).then_some(())).await;
+    eventually("all units are removed", async || (kernel.operator("greeter").await.units_total == 0).then_some(()))
+        .await;
     eventually("the greeting goes with its owner", async || get(&client, &greeting).await.is_none().then_some(()))
         .await;
     kernel.stop().await;
@@ -300,7 +301,8 @@ async fn an_object_that_is_not_selected_any_more_is_no_unit() {
     eventually("greeted", async || text(&client, &format!("{maps}/ada-greeting")).await).await;
     let bare = json!({"metadata": {"labels": {"greeter.example.com/greet": null}}});
     send(&client, "PATCH", &format!("{maps}/ada"), bare).await.unwrap();
-    eventually("nobody is left", async || (kernel.operator("greeter").await.units_total == 0).then_some(())).await;
+    eventually("all units are removed", async || (kernel.operator("greeter").await.units_total == 0).then_some(()))
+        .await;
     kernel.stop().await;
 }
 
@@ -363,7 +365,7 @@ async fn what_came_from_outside_is_recorded_and_not_asked_again() {
     for id in ids {
         assert_eq!(replay(&*operator, &journal, DecisionId(id), &[]), ReplayComparison::Same, "decision {id}");
     }
-    assert_eq!(asked.load(Ordering::Relaxed), before, "a replay asks nobody");
+    assert_eq!(asked.load(Ordering::Relaxed), before, "a replay sends no query");
 }
 
 #[cfg(feature = "real")]

@@ -82,7 +82,7 @@ pub fn measure(whose: &str, objects: usize) -> Result<(), BoxError> {
             assert_eq!(reader.len(), objects);
             Ok(())
         }
-        other => Err(format!("nobody is called {other}").into()),
+        other => Err(format!("unknown system {other}").into()),
     }
 }
 

@@ -2,7 +2,7 @@
 //! an idle deployment, and database load. Then ten times as many on the embedded cluster and SQLite, where the last
 //! ones must cost as much CPU time as the first ones. No Argo CD runs, because the measurement ends at the Application.
 //!
-//! `DEPLOYMENTS=100` reduces the number, and `SIDES=ours,embedded` leaves out the others (`bare`, `managed-gitops`).
+//! `DEPLOYMENTS=100` reduces the number, and `SIDES=switchboard,embedded` omits the others (`bare`, `managed-gitops`).
 //! `SWITCHBOARD_MANAGED_GITOPS_BACKEND` and `SWITCHBOARD_MANAGED_GITOPS_AGENT` are the paths of managed-gitops binaries, built
 //! elsewhere; without them, the comparison is skipped with a message. The bench fails after all tables if a goal is
 //! missed.
@@ -61,7 +61,7 @@ fn main() -> std::process::ExitCode {
     );
     println!("|---|---|---|---|---|---|---|---|");
     let bare = is_wanted("bare").then(|| runtime.block_on(bare(count)));
-    let ours = is_wanted("ours").then(|| runtime.block_on(switchboard(count)));
+    let ours = is_wanted("switchboard").then(|| runtime.block_on(switchboard(count)));
     if let (Some(bare), Some(ours)) = (bare, &ours) {
         println!("{:.0} % of what the API server alone could do", 100.0 * ours.a_second / bare);
     }
@@ -96,7 +96,7 @@ fn main() -> std::process::ExitCode {
     goals.exit_code()
 }
 
-const SIDES: [&str; 4] = ["bare", "ours", "managed-gitops", "embedded"];
+const SIDES: [&str; 4] = ["bare", "switchboard", "managed-gitops", "embedded"];
 
 /// Whether a side is selected. By default, all sides are.
 fn is_wanted(side: &str) -> bool {
@@ -307,7 +307,7 @@ async fn switchboard(count: usize) -> SideFigures {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let mut roles = [start("backend"), start("agent")];
-    ground.measure("ours", count, &mut roles).await
+    ground.measure("switchboard", count, &mut roles).await
 }
 
 async fn create(client: &kube::Client, number: usize) {

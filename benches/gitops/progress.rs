@@ -42,7 +42,7 @@ pub fn applications(client: &kube::Client) -> watch::Receiver<usize> {
 /// Waits for the given number of Applications.
 pub async fn until_deployed(applications: &mut watch::Receiver<usize>, count: usize) {
     let all = tokio::time::timeout(TIMEOUT, applications.wait_for(|seen| *seen >= count)).await;
-    all.expect("all Applications are there in time").expect("somebody counts them");
+    all.expect("all Applications are there in time").expect("the counter runs");
 }
 
 /// Waits until a process is idle.

@@ -22,7 +22,7 @@ const ROWS: [(BenchRow, &str, &str); 7] = [
     (BenchRow::OneWriter, "one create, 1 writer", "near the flush"),
     (BenchRow::ManyWriters, "one create, 64 writers", "10"),
     (BenchRow::List, "list of 10,000 ConfigMaps", "5"),
-    (BenchRow::FanOut, "one change told to 1,000 watchers", "5"),
+    (BenchRow::FanOut, "one change sent to 1,000 watchers", "5"),
     (BenchRow::ObjectsMemory, "memory with 10,000 ConfigMaps", "10"),
     (BenchRow::DefinitionsMemory, "memory with 500 CRDs", "50"),
 ];

@@ -330,7 +330,7 @@ func leader(ctx context.Context, w world) {
 	select {
 	case <-led:
 	case <-time.After(patience):
-		fail("nobody leads")
+		fail("no replica is the leader")
 	}
 }
 

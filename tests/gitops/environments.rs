@@ -265,5 +265,5 @@ async fn check_deleted_environment(stage: &GitopsFixture, roles: &mut RoleProces
     stage.until(told, "gone", is_deleted).await;
     stage.until((ARGO, "Application", &home, &application), "gone", is_deleted).await;
     let left = stage.get("v1", "ConfigMap", "target-stage", "settings").await;
-    assert!(has_colour("silver")(left.as_ref()), "nobody can reach it any more: {left:?}");
+    assert!(has_colour("silver")(left.as_ref()), "its cluster is unreachable: {left:?}");
 }

@@ -94,7 +94,7 @@ spec: {replicas: 7}
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: not-a-banner, namespace: beacon-operator}
-data: {text: Nobody shows this.}
+data: {text: This is never shown.}
 ---
 apiVersion: apps/v1
 kind: Deployment

@@ -255,14 +255,14 @@ impl HistoryCheck<'_> {
             let before = newest.get(&key).copied().flatten();
             let legal = match &id {
                 Some(id) => match by_id.get(id.as_str()) {
-                    None => Err("nobody wrote it"),
+                    None => Err("no write created it"),
                     Some(write) if write.key != key => Err("it was written to another object"),
                     Some(write) if write.outcome == WriteOutcome::Refused => Err("its writer was refused"),
                     Some(_) if !done.insert(id.clone()) => Err("it happened before"),
                     Some(write) if write.expect != before => Err("it does not build on what its writer had seen"),
                     Some(_) => Ok(()),
                 },
-                None if !deletes.contains(&(key.as_str(), before)) => Err("nobody deleted that"),
+                None if !deletes.contains(&(key.as_str(), before)) => Err("no delete removed it"),
                 None => {
                     self.deletes.insert((key.clone(), before), revision);
                     Ok(())

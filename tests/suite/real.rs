@@ -102,7 +102,7 @@ impl RealCluster {
 
     /// Kills a component, restarts it, and waits until it serves.
     pub fn restart(&self, component: &str) -> Result<(), RealError> {
-        let run = |error| RealError::Run("a component anew", error);
+        let run = |error| RealError::Run("a component again", error);
         let pid = self.process(component).ok_or_else(|| RealError::Up(format!("no {component} runs")))?;
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).map_err(run)?;
         let line: Vec<&OsStr> =
@@ -122,7 +122,7 @@ impl RealCluster {
     /// Starts a component and returns whether it serves. On a busy machine a component may give up; in a cluster, the
     /// kubelet would restart it.
     fn start_component(&self, component: &str, line: &[&OsStr]) -> Result<bool, RealError> {
-        let run = |error| RealError::Run("a component anew", error);
+        let run = |error| RealError::Run("a component again", error);
         // Started by a short-lived shell, so that no zombie is left.
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(r#"log=$1; shift; setsid nohup "$@" >>"$log" 2>&1 </dev/null & echo $!"#).arg("sh");

@@ -94,7 +94,7 @@ fn apply_change(change: ScriptedChange, ground: &StudyCluster, name: &str, numbe
                 "readyReplicas": wanted, "availableReplicas": wanted});
             ground.merge(&format!("{deployment}/status"), &json!({"status": up}));
             let said = |beacon: Value| beacon["status"]["readyReplicas"] == *wanted;
-            Some(until("the roll-out being told", || said(ground.get(&beacon))))
+            Some(until("the progress of the roll-out", || said(ground.get(&beacon))))
         }
         ScriptedChange::Drift => {
             ground.send(Method::DELETE, &config, "application/json", &Value::Null);

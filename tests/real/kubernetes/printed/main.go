@@ -164,7 +164,7 @@ func main() {
 	}
 	sort.Strings(ns)
 	fmt.Println("# Go's internal types, as refusals print them: `<type> <shown name>=<field of the API>=<presence><shape> ...`, in Go's order.")
-	fmt.Println("# `~metadata/` a field that stands under metadata in the API; `../` one that stands in the spec around it.")
+	fmt.Println("# `~metadata/` a field below metadata in the API; `../` marks a field of the enclosing spec.")
 	for _, n := range ns {
 		fmt.Println(n, out[n])
 	}
