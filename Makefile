@@ -1,4 +1,4 @@
-# Two commands on a fresh machine: `make run` and `make test`. Everything else is for those who work on Switchboard.
+# Two commands on a fresh machine: `make run` and `make test`. All other targets are for contributors.
 # They need Rust (rustup), a C compiler and a registry for crates. `make test-real` needs Go, Python and root or sudo as well, and fetches the rest.
 
 SHELL := /usr/bin/env bash
@@ -7,18 +7,18 @@ CARGO ?= cargo
 BINARY := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/debug/switchboard
 TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/switchboard/tools
 DENY_VERSION := 0.20.2
-# Nightly is needed by the fuzzer alone.
+# Only the fuzzer needs nightly.
 FUZZ_TIME ?= 60
 FUZZ_SEEDS ?= 40000
-# How long the script of the cost study is, for each of its three sides.
+# Duration of the script of the cost study, for each of its three sides.
 STUDY_SECONDS ?= 600
 
-# Built as one workspace, so that what is not ours is compiled once: with `-p` each has features, and so builds, of its own.
+# One build of the whole workspace compiles dependencies once; with `-p`, each crate would select other features and build them again.
 comma := ,
 empty :=
 REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(addsuffix /real,suite template chart integrations ledger rest service)))
-# Most of them wait for servers most of their time, so two lanes run beside each other; the one that is held to the letter of a server's
-# answers runs alone behind them.
+# Most suites wait for servers most of the time, so two lanes run in parallel. The suite that compares responses byte for byte runs
+# alone after them.
 REAL_LANE := gitops hosting docs deploy metrics kubectl kernel clientgo gather go goldens
 REAL_OTHER_LANE := console plugs service ledger contract integrations charts helm own_chart recorded sprig
 REAL_ALONE := conformance
@@ -33,7 +33,7 @@ help: ## Show these targets
 run: ## Start Switchboard on embedded defaults
 	$(CARGO) run --quiet -p switchboard -- up --config examples/switchboard.yaml --example postgres --example gitops --example deployments
 
-# The suites are given the binary that their own build makes; asking cargo for one would build most crates again, with other features.
+# The suites use the binary of their own build, because a separate cargo build would compile most crates again with other features.
 test: ## Run every test that needs nothing but this checkout
 	SWITCHBOARD_BIN="$(BINARY)" $(CARGO) test --workspace --no-fail-fast
 
@@ -58,8 +58,8 @@ record: real ## Record the answers of the real kube-apiserver and of Go's text/t
 record-charts: real ## Record the answers of the real Helm into helm/chart/tests
 	SWITCHBOARD_REAL_BIN="$$(tests/real/build)" UPDATE=1 $(CARGO) test -p switchboard --test cli -- template:: validated:: small::
 
-# Program and benches are built in one go: apart, they would have features, and so builds, of their own. A goal that is missed ends it with
-# an error, behind all tables.
+# One build for program and benches, because separate builds would select different features. If a goal is missed, the target fails
+# after all tables are printed.
 bench: real ## Measure against the real kube-apiserver and etcd, side by side, and the cache against a reflector; prints tables
 	$(CARGO) build --release --workspace --features switchboard-suite/real --bin switchboard $(BENCHES)
 	@bin="$$(tests/real/build)"; export PATH="$$bin:$$PATH" SWITCHBOARD_REAL_BIN="$$bin"; code=0; \
@@ -96,10 +96,10 @@ deny: ## Licences, bans and, where the database can be reached, advisories
 	  $(TOOLS)/bin/cargo-deny fetch db >/dev/null 2>&1 && exit $$code; \
 	  echo "advisories: not checked, the advisory database cannot be reached from here"; }
 
-# A build that is made once needs neither what would make the next one faster nor lines in backtraces: both cost minutes.
+# A build that runs once needs neither incremental compilation nor line numbers in backtraces; both cost minutes.
 ci: export CARGO_INCREMENTAL = 0
 ci: export CARGO_PROFILE_DEV_DEBUG = none
-# The real components are built meanwhile, in what the rest leaves of the machine; `test-real` waits for them.
+# The real components are built in parallel at a lower priority; `test-real` waits for them.
 ci: ## Everything above that can fail, with the time of each stage
 	@nice -n 19 tests/real/build >/dev/null 2>&1 & \
 	total=$$SECONDS; for stage in fmt lint test test-real; do \
