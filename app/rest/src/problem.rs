@@ -226,7 +226,7 @@ impl IntoResponse for ProblemDetails {
 
 /// Problem details for unknown paths.
 pub async fn no_such_path() -> ProblemDetails {
-    ProblemDetails::new(ProblemKind::NotFound, "there is no such path").hint("see /api/v1/openapi.json for the paths")
+    ProblemDetails::new(ProblemKind::NotFound, "path not found").hint("see /api/v1/openapi.json for the paths")
 }
 
 /// Problem details for a method that the path does not support. The router adds the `Allow` header.
