@@ -24,6 +24,8 @@ mod names;
 mod packages;
 #[path = "tidy/production.rs"]
 mod production;
+#[path = "tidy/shared_data.rs"]
+mod shared_data;
 #[path = "tidy/source.rs"]
 mod source;
 

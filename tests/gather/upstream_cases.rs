@@ -13,12 +13,7 @@ use switchboard_gather::must_gather::{MustGather, MustGatherQuery};
 use switchboard_gather::mutation::{Layout, Mutation, NameKey, Naming, read_directory};
 use switchboard_gather::prune::{prune, prune_compat};
 use switchboard_object::yaml;
-
-fn data() -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/mom");
-    assert!(path.is_dir(), "the cases of multi-operator-manager are not at {}", path.display());
-    path
-}
+use switchboard_suite::shared_data::shared_data;
 
 fn folders(path: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -71,8 +66,9 @@ fn assert_rewritten(mutations: &[Mutation]) {
 
 #[test]
 fn the_writer_fixtures_are_written_again() {
+    let Some(data) = shared_data("mom") else { return };
     let naming = Naming { bare: true, ..Naming::default() };
-    let cases = folders(&data().join("manifestclient/mutation-tests"));
+    let cases = folders(&data.join("manifestclient/mutation-tests"));
     assert_eq!(cases.len(), 9);
     let all: Vec<Mutation> = cases.iter().flat_map(|case| round_trip(case, naming)).collect();
     assert_eq!(all.len(), 10);
@@ -81,8 +77,9 @@ fn the_writer_fixtures_are_written_again() {
 
 #[test]
 fn the_expected_outputs_of_the_sample_operator_are_written_again() {
+    let Some(data) = shared_data("mom") else { return };
     let naming = Naming { key: NameKey::Mame, ..Naming::default() };
-    let cases = folders(&data().join("sample-operator-tests"));
+    let cases = folders(&data.join("sample-operator-tests"));
     assert_eq!(cases.len(), 5);
     let all: Vec<Mutation> = cases.iter().flat_map(|case| round_trip(&case.join("expected-output"), naming)).collect();
     assert!(all.len() > 15, "{}", all.len());
@@ -96,7 +93,8 @@ fn parsed(root: &Path) -> BTreeMap<String, Value> {
 
 #[test]
 fn dumps_are_pruned_as_the_original_prunes_them() {
-    let cases = folders(&data().join("prune"));
+    let Some(data) = shared_data("mom") else { return };
+    let cases = folders(&data.join("prune"));
     assert_eq!(cases.len(), 4);
     for case in cases {
         let inputs = fs::read_to_string(case.join("input-resources.yaml")).unwrap();
@@ -133,7 +131,8 @@ fn has(from: &MustGather, group: &str, resource: &str, namespace: &str, name: &s
 
 #[test]
 fn the_reader_fixtures_are_read() {
-    let from = MustGather::open(&data().join("manifestclient/must-gather-01")).unwrap();
+    let Some(data) = shared_data("mom") else { return };
+    let from = MustGather::open(&data.join("manifestclient/must-gather-01")).unwrap();
     assert_eq!(from.problems(), []);
     assert!(has(&from, "config.openshift.io", "featuregates", "", "cluster"));
     assert!(!has(&from, "config.openshift.io", "featuregates", "", "missing"));
@@ -148,19 +147,20 @@ fn the_reader_fixtures_are_read() {
     assert_eq!(names(&from, "config.openshift.io", "clusteroperators", "").len(), 0);
     assert_eq!(names(&from, "", "secrets", "openshift-apiserver").len(), 11);
     // multi-operator-manager ignores a single file next to a list.
-    let original = ManifestClient::new(&data().join("manifestclient/must-gather-01"));
+    let original = ManifestClient::new(&data.join("manifestclient/must-gather-01"));
     let list = original.list(&ResourceType::new("", "v1", "secrets"), "openshift-apiserver", "").unwrap();
     assert_eq!(list["items"].as_array().unwrap().len(), 10);
 }
 
 #[test]
 fn a_dump_brings_its_own_discovery_or_none() {
-    let from = MustGather::open(&data().join("manifestclient/must-gather-02")).unwrap();
+    let Some(data) = shared_data("mom") else { return };
+    let from = MustGather::open(&data.join("manifestclient/must-gather-02")).unwrap();
     assert!(from.discovery().served(&ResourceType::new("", "v1", "configmaps")).is_some());
     assert_ne!(from.discovery(), Discovery::bundled());
     assert_eq!(names(&from, "certificates.k8s.io", "certificatesigningrequests", "").len(), 0);
     assert!(!has(&from, "", "configmaps", "non-existent-namespace", "openshift-apiserver"));
-    let from = MustGather::open(&data().join("manifestclient/no-namespaces")).unwrap();
+    let from = MustGather::open(&data.join("manifestclient/no-namespaces")).unwrap();
     assert_eq!(from.discovery(), Discovery::bundled());
     assert_eq!(names(&from, "config.openshift.io", "featuregates", "").len(), 1);
     assert_eq!(names(&from, "config.openshift.io", "apiservers", "").len(), 1);

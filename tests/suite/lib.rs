@@ -20,6 +20,7 @@ pub mod process;
 pub mod real;
 pub mod run;
 pub mod runner;
+pub mod shared_data;
 pub mod target;
 pub mod tool;
 

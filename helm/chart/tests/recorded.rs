@@ -1,9 +1,11 @@
 //! Comparison with recorded results of the real Helm and of the code of `oc`: the integrations chart with all its
-//! values, and the cases of Helm's engine. The recordings are next to the checkout, in `../shared/data`.
+//! values, and the cases of Helm's engine. The recordings are next to the checkout.
 #![allow(clippy::unwrap_used)]
 
 #[path = "recorded/engine.rs"]
 mod engine;
+#[path = "../../../tests/suite/shared_data.rs"]
+mod shared_data;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,6 +14,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::Value;
+use shared_data::shared_data;
 use switchboard_chart::capabilities::KubeVersion;
 use switchboard_chart::chart::Chart;
 use switchboard_chart::file::ChartFile;
@@ -22,12 +25,6 @@ use switchboard_chart::release::Release;
 use switchboard_chart::render::{CompiledChart, RenderRequest};
 use switchboard_chart::values;
 use switchboard_template::sprig::SystemInputs;
-
-fn data(part: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(part);
-    assert!(path.exists(), "{} is not there: the cases of others lie beside the checkout", path.display());
-    path
-}
 
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -42,20 +39,21 @@ fn none(failed: &[String], of: usize) {
     assert!(of > 0 && failed.is_empty(), "{} of {of} differ:\n{}", failed.len(), failed.join("\n"));
 }
 
-fn integrations() -> CompiledChart {
-    CompiledChart::new(Chart::load(&data("integrations/chart"), SymlinkPolicy::Inside).unwrap())
+fn integrations(data: &Path) -> CompiledChart {
+    CompiledChart::new(Chart::load(&data.join("chart"), SymlinkPolicy::Inside).unwrap())
 }
 
 #[test]
 fn integrations_chart_renders_as_recorded() {
-    let chart = integrations();
-    let index = json(&data("integrations/index.json"));
+    let Some(data) = shared_data("integrations") else { return };
+    let chart = integrations(&data);
+    let index = json(&data.join("index.json"));
     let parameters: BTreeMap<String, String> = serde_json::from_value(index["params"].clone()).unwrap();
     let cases = index["cases"].as_array().unwrap();
     let mut failed = Vec::new();
     for case in cases {
         let name = case["test"].as_str().unwrap();
-        let part = |end: &str| data("integrations").join(format!("{name}.{end}"));
+        let part = |end: &str| data.join(format!("{name}.{end}"));
         let mut request = RenderRequest::new(Release::new("qontract-reconcile", "default"));
         request.values = values::read(&read(&part("values.json"))).unwrap();
         let rendered = chart.render(&request).unwrap();
@@ -86,8 +84,9 @@ fn coerced(mut template: Value) -> Value {
 
 #[test]
 fn manager_values_render_as_recorded() {
-    let chart = integrations();
-    for (values_file, expected) in manager_files() {
+    let Some(data) = shared_data("integrations") else { return };
+    let chart = integrations(&data);
+    for (values_file, expected) in manager_files(&data) {
         let mut request = RenderRequest::new(Release::new("qontract-reconcile", "default"));
         request.values = values::read(&read(&values_file)).unwrap();
         let rendered = chart.render(&request).unwrap();
@@ -95,11 +94,11 @@ fn manager_values_render_as_recorded() {
     }
 }
 
-fn manager_files() -> Vec<(PathBuf, PathBuf)> {
-    let recorded = fs::read_dir(data("integrations/manager")).unwrap().map(|entry| entry.unwrap().path());
+fn manager_files(data: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let recorded = fs::read_dir(data.join("manager")).unwrap().map(|entry| entry.unwrap().path());
     let pair = |expected: PathBuf| {
         let stem = expected.file_name()?.to_str()?.split('.').next()?.to_string();
-        let values = data("integrations/chart").join(format!("{stem}.yaml"));
+        let values = data.join(format!("chart/{stem}.yaml"));
         values.exists().then_some((values, expected))
     };
     let pairs: Vec<_> = recorded.filter_map(pair).collect();
@@ -132,8 +131,9 @@ fn innermost(error: &str) -> Option<&str> {
 }
 
 fn engine_cases(name: &str) {
-    let cases = json(&data(&format!("templates/{name}.cases.json")));
-    let expected = json(&data(&format!("templates/{name}.expected.json")));
+    let Some(data) = shared_data("templates") else { return };
+    let cases = json(&data.join(format!("{name}.cases.json")));
+    let expected = json(&data.join(format!("{name}.expected.json")));
     let helpers = cases["helpers"].as_str().unwrap_or_default();
     let mut request = RenderRequest::new(Release::new("rel", "ns"));
     request.values = values::read(cases["values"].as_str().unwrap()).unwrap();

@@ -1,29 +1,27 @@
 //! Comparison with the output of qontract-reconcile's chart and `oc process` for qontract-reconcile's own test values,
-//! including hashes. The data is outside of the repository, in `../shared/data/integrations`.
+//! including hashes. The data is outside of the repository, see [`shared_data()`].
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../../tests/suite/shared_data.rs"]
+mod shared_data;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value};
+use shared_data::shared_data;
 use switchboard_integrations::chart::IntegrationsChart;
 use switchboard_integrations::hash::hash;
 use switchboard_integrations::model::IntegrationEnvironment;
 use switchboard_integrations::render::RenderContext;
 use switchboard_integrations::settings::RenderSettings;
 
-fn data(part: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/integrations").join(part);
-    assert!(path.exists(), "{} is missing: these tests run beside the shared data", path.display());
-    path
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
 }
 
-fn text(part: &str) -> String {
-    fs::read_to_string(data(part)).unwrap()
-}
-
-fn json(part: &str) -> Value {
-    serde_json::from_str(&text(part)).unwrap()
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&text(path)).unwrap()
 }
 
 fn map(value: Value) -> Map<String, Value> {
@@ -33,8 +31,9 @@ fn map(value: Value) -> Map<String, Value> {
 
 #[test]
 fn every_recorded_case_matches_byte_for_byte() {
-    let chart = IntegrationsChart::load(&data("chart")).unwrap();
-    let index = json("index.json");
+    let Some(data) = shared_data("integrations") else { return };
+    let chart = IntegrationsChart::load(&data.join("chart")).unwrap();
+    let index = json(&data.join("index.json"));
     let environment = IntegrationEnvironment { name: "golden".into(), parameters: map(index["params"].clone()) };
     for compat in [true, false] {
         let mut settings = RenderSettings::default();
@@ -44,10 +43,14 @@ fn every_recorded_case_matches_byte_for_byte() {
         assert_eq!(cases.len(), 31);
         for case in cases {
             let name = case["test"].as_str().unwrap();
-            let values = map(json(&format!("{name}.values.json")));
-            assert_eq!(chart.render_text(values.clone()).unwrap(), text(&format!("{name}.rendered.yaml")), "{name}");
+            let values = map(json(&data.join(format!("{name}.values.json"))));
+            assert_eq!(
+                chart.render_text(values.clone()).unwrap(),
+                text(&data.join(format!("{name}.rendered.yaml"))),
+                "{name}"
+            );
             let made = context.values_file(values, &environment).unwrap();
-            assert_eq!(Value::from(made.objects.clone()), json(&format!("{name}.processed.json")), "{name}");
+            assert_eq!(Value::from(made.objects.clone()), json(&data.join(format!("{name}.processed.json"))), "{name}");
             let objects = case["objects"].as_array().unwrap();
             assert_eq!(objects.len(), made.objects.len(), "{name}");
             for (object, wanted) in made.objects.iter().zip(objects) {
@@ -60,19 +63,21 @@ fn every_recorded_case_matches_byte_for_byte() {
 
 #[test]
 fn the_managers_own_deployment_matches_byte_for_byte() {
-    let chart = IntegrationsChart::load(&data("chart")).unwrap();
+    let Some(data) = shared_data("integrations") else { return };
+    let chart = IntegrationsChart::load(&data.join("chart")).unwrap();
     for name in ["values-manager", "values-manager-fedramp"] {
-        let values = switchboard_chart::values::read(&text(&format!("chart/{name}.yaml"))).unwrap();
+        let values = switchboard_chart::values::read(&text(&data.join(format!("chart/{name}.yaml")))).unwrap();
         let printed = chart.render_text(values).unwrap();
-        assert_eq!(printed, text(&format!("manager/{name}.rendered.yaml")), "{name}");
+        assert_eq!(printed, text(&data.join(format!("manager/{name}.rendered.yaml"))), "{name}");
     }
 }
 
 /// Spec 8.3, 11: a duplicate volume, which the API server rejects, is removed.
 #[test]
 fn the_fedramp_deployment_has_each_volume_once() {
-    let chart = IntegrationsChart::load(&data("chart")).unwrap();
-    let values = switchboard_chart::values::read(&text("chart/values-manager-fedramp.yaml")).unwrap();
+    let Some(data) = shared_data("integrations") else { return };
+    let chart = IntegrationsChart::load(&data.join("chart")).unwrap();
+    let values = switchboard_chart::values::read(&text(&data.join("chart/values-manager-fedramp.yaml"))).unwrap();
     let settings = RenderSettings::default();
     let environment = IntegrationEnvironment { name: "x".into(), parameters: Map::new() };
     let context = RenderContext { chart: &chart, settings: &settings, hash_length: 7 };

@@ -2,23 +2,21 @@
 //! repository.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../../tests/suite/shared_data.rs"]
+mod shared_data;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value};
+use shared_data::shared_data;
 use switchboard_integrations::chart::IntegrationsChart;
 use switchboard_integrations::model::IntegrationEnvironment;
 use switchboard_integrations::render::RenderContext;
 use switchboard_integrations::settings::RenderSettings;
 
-fn data(part: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/integrations").join(part);
-    assert!(path.exists(), "{} is missing: these tests run beside the shared data", path.display());
-    path
-}
-
-fn json(part: &str) -> Value {
-    serde_json::from_slice(&fs::read(data(part)).unwrap()).unwrap()
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
 fn map(value: Value) -> Map<String, Value> {
@@ -40,23 +38,25 @@ fn render_objects(
 
 #[test]
 fn the_objects_of_every_recorded_case_match() {
-    let index = json("index.json");
+    let Some(data) = shared_data("integrations") else { return };
+    let index = json(&data.join("index.json"));
     let chart = IntegrationsChart::builtin();
     for case in index["cases"].as_array().unwrap() {
         let name = case["test"].as_str().unwrap();
         for compat in [true, false] {
-            let values = map(json(&format!("{name}.values.json")));
+            let values = map(json(&data.join(format!("{name}.values.json"))));
             let objects = render_objects(&chart, values, map(index["params"].clone()), compat);
-            assert_eq!(Value::from(objects), json(&format!("{name}.processed.json")), "{name}");
+            assert_eq!(Value::from(objects), json(&data.join(format!("{name}.processed.json"))), "{name}");
         }
     }
 }
 
 #[test]
 fn the_objects_of_the_managers_own_values_match() {
-    let theirs = IntegrationsChart::load(&data("chart")).unwrap();
+    let Some(data) = shared_data("integrations") else { return };
+    let theirs = IntegrationsChart::load(&data.join("chart")).unwrap();
     for name in ["values-manager", "values-manager-fedramp"] {
-        let text = fs::read_to_string(data(&format!("chart/{name}.yaml"))).unwrap();
+        let text = fs::read_to_string(data.join(format!("chart/{name}.yaml"))).unwrap();
         let values = switchboard_chart::values::read(&text).unwrap();
         for compat in [true, false] {
             let ours = render_objects(&IntegrationsChart::builtin(), values.clone(), Map::new(), compat);

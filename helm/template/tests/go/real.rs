@@ -1,8 +1,12 @@
 //! Comparisons with the running Go oracle.
 
+#[path = "../../../../tests/suite/shared_data.rs"]
+mod shared_data;
+
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
+use shared_data::shared_data;
 
 use crate::case::{TemplateCase, files};
 use crate::generator::Generator;
@@ -97,7 +101,7 @@ fn compare(seeds: &[u64]) {
 
 #[test]
 fn shared_cases_match_go() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/templates");
+    let Some(folder) = shared_data("templates") else { return };
     let read = |name: &str| -> Json {
         let path = folder.join(name);
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

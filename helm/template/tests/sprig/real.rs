@@ -1,5 +1,8 @@
 //! The same cases against the running Go packages, and recorded calls of Helm charts.
 
+#[path = "../../../../tests/suite/shared_data.rs"]
+mod shared_data;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,6 +11,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
+use shared_data::shared_data;
 use switchboard_template::sprig::SprigVersion;
 use switchboard_template::{ExecutionOptions, JsonNumbers, TemplateSet, Value};
 
@@ -122,7 +126,7 @@ fn go_accepts_generated_keys_and_certificates() {
 /// Calls of charts that only need sprig: no `include`, no `toYaml`, no release.
 #[test]
 fn chart_calls_match_helm() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/templates");
+    let Some(folder) = shared_data("templates") else { return };
     let read = |name: &str| -> Json {
         let path = folder.join(name);
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,9 +1,14 @@
 #![allow(clippy::unwrap_used)]
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 
 use super::*;
+
+#[path = "../../../../tests/suite/shared_data.rs"]
+pub(super) mod shared_data;
+
+use shared_data::shared_data;
 
 /// Recorded from Go: for each JSON text the YAML that `sigs.k8s.io/yaml` writes.
 #[test]
@@ -69,16 +74,9 @@ fn reads_as_go_does() {
     check_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/yaml"));
 }
 
-/// Returns data next to the checkout, if it exists. Only `.ci/run` requires it: a clone has none.
-pub(super) fn data_beside_checkout(part: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(part);
-    let required = std::env::var("SWITCHBOARD_SHARED_DATA").is_ok_and(|demand| demand == "required");
-    (path.exists() || required).then_some(path)
-}
-
 #[test]
 fn reads_the_cases_beside_the_checkout() {
-    if let Some(folder) = data_beside_checkout("yaml") {
+    if let Some(folder) = shared_data("yaml") {
         check_files(&folder);
     }
 }

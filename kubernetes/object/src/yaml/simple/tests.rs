@@ -8,7 +8,7 @@ use proptest::sample::{Index, select};
 use serde_json::json;
 
 use super::super::read::full;
-use super::super::tests::data_beside_checkout;
+use super::super::tests::shared_data::shared_data;
 use super::super::to_string;
 use super::*;
 
@@ -370,7 +370,7 @@ fn documents_of_charts_take_the_fast_path() {
 
 #[test]
 fn documents_of_charts_beside_the_checkout_take_the_fast_path() {
-    let Some(charts) = data_beside_checkout("charts") else { return };
+    let Some(charts) = shared_data("charts") else { return };
     let charts = list(&charts);
     let cases = charts.iter().flat_map(|chart| list(&chart.join("cases")));
     most_take_the_fast_path(cases.map(|case| case.join("expected.yaml")));
