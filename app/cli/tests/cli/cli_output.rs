@@ -128,7 +128,7 @@ struct WatchOutput(std::process::Child, std::io::Lines<BufReader<std::process::C
 impl WatchOutput {
     fn start(running: &UpProcess, arguments: &[&str]) -> Self {
         let mut command = switchboard(arguments);
-        command.args(["--watch", "--interval", "1", "--state-dir"]).arg(running.file("state"));
+        command.args(["--watch", "--interval", "1s", "--state-dir"]).arg(running.file("state"));
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self(child, lines)

@@ -111,7 +111,7 @@ async fn fleet_is_printed_in_every_format_and_watched() {
     let odd = run(&cluster, &["fleet", "list", "-o", "xml"], true).await;
     assert_eq!(odd.status.code(), Some(64));
 
-    let mut watching = command(&cluster, &["fleet", "list", "--watch", "--interval", "1"], true);
+    let mut watching = command(&cluster, &["fleet", "list", "--watch", "--interval", "1s"], true);
     let mut watching = watching.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("cordoned")));

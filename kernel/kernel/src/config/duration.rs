@@ -19,12 +19,14 @@ pub(super) fn parse(text: &str) -> Result<Duration, ConfigProblem> {
 }
 
 fn invalid_duration(text: &str) -> ConfigProblem {
+    if text.parse::<u64>().is_ok() {
+        return ConfigProblem::new("a unit is missing").hint(format!("write `{text}s`"));
+    }
     let problem =
         ConfigProblem::new(format!("must be a duration, not {}", super::section::display_value(&text.into())));
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()).and_then(|days| days.checked_mul(24));
     match days {
         Some(hours) => problem.hint(format!("write days in hours: `{hours}h`")),
-        None if text.parse::<u64>().is_ok() => problem.hint(format!("write `{text}s`")),
         None => problem.hint("write it as `200ms`, `1.5s`, `10m` or `168h`"),
     }
 }
