@@ -1,5 +1,6 @@
 //! `switchboard completion`: shell completion scripts.
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
@@ -29,14 +30,24 @@ enum SupportedShell {
 
 impl Completion {
     /// Prints the script for the command line.
-    pub fn run(self, mut command: Command) -> Result<(), CommandError> {
+    pub fn run(self, command: Command) -> Result<(), CommandError> {
         let shell = match self.shell {
             SupportedShell::Bash => Shell::Bash,
             SupportedShell::Zsh => Shell::Zsh,
             SupportedShell::Fish => Shell::Fish,
         };
         let mut script = Vec::new();
-        generate(shell, &mut command, "switchboard", &mut script);
+        generate(shell, &mut without_hidden_values(command), "switchboard", &mut script);
         output_format::write(&String::from_utf8_lossy(&script))
     }
+}
+
+/// Removes the hidden values of arguments: clap's script for bash would list them.
+fn without_hidden_values(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let (hidden, shown): (Vec<_>, Vec<_>) =
+            arg.get_possible_values().into_iter().partition(PossibleValue::is_hide_set);
+        if hidden.is_empty() { arg } else { arg.value_parser(PossibleValuesParser::new(shown)) }
+    });
+    command.mut_subcommands(without_hidden_values)
 }

@@ -187,6 +187,16 @@ fn completions_are_for_three_shells() {
     assert_eq!(run(&["completion", "tcsh"]).status.code(), Some(64));
 }
 
+/// Operators that misbehave on purpose are accepted by name only.
+#[test]
+fn completions_do_not_list_samples() {
+    let script = |shell: &str| printed(&run(&["completion", shell]));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(!script(shell).contains("rogue"), "{shell}");
+    }
+    assert!(script("bash").contains("greeter"));
+}
+
 #[test]
 fn closed_pipe_is_no_error() {
     let mut command = crate::process::switchboard(&["completion", "bash"]);
