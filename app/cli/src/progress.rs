@@ -16,21 +16,49 @@ pub struct ProgressLine {
     terminal: bool,
     last: Instant,
     shown: bool,
+    state: String,
 }
 
 impl ProgressLine {
     /// Starts without output: short work needs no progress line.
     pub fn begin() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), last: Instant::now(), shown: false }
+        Self { terminal: std::io::stderr().is_terminal(), last: Instant::now(), shown: false, state: String::new() }
     }
 
     /// Prints the text if the interval has passed.
     pub fn show(&mut self, text: impl FnOnce() -> String) {
-        let step = if self.terminal { TERMINAL_STEP } else { PLAIN_STEP };
-        if self.last.elapsed() < step {
-            return;
+        if self.is_due(Instant::now()) {
+            self.print(text);
         }
-        self.last = Instant::now();
+    }
+
+    /// Prints a state and the time since the start if the interval has passed. An unchanged state is printed again
+    /// only on a terminal, where it overwrites the line.
+    pub fn show_state(&mut self, state: &str, elapsed: Duration) {
+        if self.is_state_due(state, Instant::now()) {
+            self.print(|| format!("{state} ({} s)", elapsed.as_secs()));
+        }
+    }
+
+    fn is_state_due(&mut self, state: &str, now: Instant) -> bool {
+        let is_due = (self.terminal || self.state != state) && self.is_due(now);
+        if is_due {
+            self.state = state.to_string();
+        }
+        is_due
+    }
+
+    /// Whether the interval has passed. It starts again if so.
+    fn is_due(&mut self, now: Instant) -> bool {
+        let step = if self.terminal { TERMINAL_STEP } else { PLAIN_STEP };
+        let is_due = now.duration_since(self.last) >= step;
+        if is_due {
+            self.last = now;
+        }
+        is_due
+    }
+
+    fn print(&mut self, text: impl FnOnce() -> String) {
         self.shown = true;
         let mut out = std::io::stderr().lock();
         let _ = if self.terminal { write!(out, "\r\x1b[K{}", text()) } else { writeln!(out, "{}", text()) };
@@ -60,6 +88,20 @@ pub fn bar(done: usize, all: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unchanged_state_is_printed_once() {
+        let begin = Instant::now();
+        let mut line = ProgressLine { terminal: false, last: begin, shown: false, state: String::new() };
+        let mut printed = |state: &str, second: u64| line.is_state_due(state, begin + Duration::from_secs(second));
+        assert!(!printed("refused", 1), "short work needs no line");
+        assert_eq!([5, 10, 15].map(|second| printed("refused", second)), [true, false, false]);
+        assert_eq!([20, 21, 25].map(|second| printed("pending", second)), [true, false, false]);
+        assert!(printed("refused", 30));
+        let mut line = ProgressLine { terminal: true, last: begin, shown: false, state: String::new() };
+        let mut printed = |second: u64| line.is_state_due("refused", begin + Duration::from_secs(second));
+        assert_eq!([5, 10].map(&mut printed), [true, true]);
+    }
 
     #[test]
     fn bar_shows_progress() {

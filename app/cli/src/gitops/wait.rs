@@ -295,7 +295,7 @@ impl TimeoutArgs {
                 print_stderr(format_args!("hint: {}", timeout_hint(aim, last.as_ref())));
                 return Ok(ExitCode::from(EXIT_TIMEOUT));
             }
-            progress.show(|| format!("{} {name}: {why} ({} s)", kind.noun, began.elapsed().as_secs()));
+            progress.show_state(&format!("{} {name}: {why}", kind.noun), began.elapsed());
             tokio::time::sleep(POLL_INTERVAL.min(timeout.saturating_sub(began.elapsed()))).await;
         }
     }
