@@ -159,7 +159,7 @@ fn seal_hint(error: &SealError) -> Option<&'static str> {
             Some("check the key file: it must have the line of the key that encrypted the value; nothing was changed")
         }
         SealError::BadKey(_) | SealError::NoKey => {
-            Some("write a key as a line `ID:BASE64`; `echo key1:$(openssl rand -base64 32)` creates one")
+            Some("write a key as a line `ID:BASE64`; `echo key1:$(head -c 32 /dev/urandom | base64)` creates one")
         }
         _ => None,
     }

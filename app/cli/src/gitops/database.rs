@@ -57,7 +57,7 @@ struct DatabaseNotFound(String);
 /// Neither keys nor plaintext are configured.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no encryption of credentials is configured\nhint: pass a key file with {} (a key is a line `key1:$(openssl rand -base64 32)`), or set {}",
+    "no encryption of credentials is configured\nhint: pass a key file with {} (a key is a line `key1:$(head -c 32 /dev/urandom | base64)`), or set {}",
     .0.name("credentialsKeyFile", "--credentials-key-file"), .0.name("plaintextCredentials", "--plaintext-credentials")
 )]
 struct EncryptionNotSet(OptionSource);

@@ -73,7 +73,7 @@ fn missing_settings_are_requested() {
     std::fs::write(folder.path().join("keys"), "topsecret\n").unwrap();
     let bad = migrate(folder.path(), &["--database", "sqlite:g.db", "--credentials-key-file", "keys"]);
     assert!(
-        stderr_text(&bad).contains("openssl rand -base64 32") && !stderr_text(&bad).contains("topsecret"),
+        stderr_text(&bad).contains("head -c 32 /dev/urandom | base64") && !stderr_text(&bad).contains("topsecret"),
         "{}",
         stderr_text(&bad)
     );
