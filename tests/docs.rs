@@ -3,9 +3,9 @@
 //! Every block marked `sh`, and every `$` line in a block marked `console`, in README.md and in `docs/` is run, in one
 //! folder for each page:
 //!
-//! - `switchboard` lines always run. `up` and `serve` start a server, and `run` starts a kernel; all other commands run to their end.
-//!   Commands that query a kernel or a cluster must parse, and with the feature `real` they must succeed, because kubectl has then
-//!   created the objects.
+//! - `switchboard` lines always run. `up` and `serve` start a server on a free port, and `run` starts a kernel; all other
+//!   commands run to their end. Commands that query a kernel or a cluster must parse, and with the feature `real` they must
+//!   succeed, because kubectl has then created the objects.
 //! - `kubectl`, `helm` and `curl` lines run with the feature `real`, against the server of the page.
 //! - `switchboard gitops` lines must always succeed after an `up` with the GitOps Service, because they need no further component.
 //! - `export` applies to later lines, as in a shell.
@@ -22,6 +22,8 @@
 mod client;
 #[path = "docs/newcomer.rs"]
 mod newcomer;
+#[path = "docs/ports.rs"]
+mod ports;
 #[path = "docs/style.rs"]
 mod style;
 #[path = "docs/troubleshooting.rs"]
@@ -303,8 +305,7 @@ impl PageReader {
             ("make", Some("run")) => self.make_run(),
             ("make", _) => {}
             ("cargo", Some("install")) => self.check_install(&rest),
-            ("switchboard", Some("up" | "serve")) if rest.contains("--listen ") => self.start(line),
-            ("switchboard", Some("up" | "serve")) => self.start(&format!("{line} --listen 127.0.0.1:0")),
+            ("switchboard", Some("up" | "serve")) => self.start(line),
             ("switchboard", Some("run")) => self.start_kernel(line),
             ("switchboard", Some("gitops")) if matches!(words.get(2), Some(&("backend" | "agent"))) => {
                 // The kinds exist only if kubectl creates them.
