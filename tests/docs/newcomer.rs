@@ -7,7 +7,8 @@ use std::net::TcpStream;
 use super::*;
 
 /// Expected output of commands, possibly after a delay of the journal and the operators.
-const EXPECTED_OUTPUT: [(&str, &str); 5] = [
+const EXPECTED_OUTPUT: [(&str, &str); 6] = [
+    ("switchboard why-not welcome", "causes"),
     ("switchboard why-not greeter", "ConfigMap greeting to appear"),
     ("switchboard why configmap/ada-greeting", "Good day, Ada!"),
     ("switchboard plugs status", "coupling succeeded"),
@@ -63,12 +64,49 @@ impl PageReader {
     fn follow(&mut self, line: &str) -> String {
         let words: Vec<&str> = line.split_whitespace().collect();
         match (words[0], words.get(1).copied()) {
-            ("make", _) | ("switchboard", Some("up" | "run")) => self.run_line(line),
+            ("make" | "cargo", _) | ("switchboard", Some("run")) => self.run_line(line),
+            ("switchboard", Some("up")) => {
+                self.run_line(line);
+                return format!("{}{}\n", std::fs::read_to_string(&self.log_file).unwrap(), self.kubeconfig);
+            }
             ("switchboard" | "kubectl", _) => return self.output_of(line),
             ("export", _) => self.run_line(line),
             _ => return self.run(line),
         }
         String::new()
+    }
+}
+
+/// Values that differ between machines and runs, with their masks.
+const MASKS: [(&str, &str); 7] = [
+    (r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME"),
+    (r"[\d.]+(ms|s|m) ago", "SPAN ago"),
+    (r"\d+\.\d+ s$", "SPAN"),
+    (r"(revision|decision) \d+", "$1 NUMBER"),
+    (r"127\.0\.0\.1:\d+", "ADDRESS"),
+    (r"(/[\w.-]+)+/(cluster|own|kubeconfig)\b", "FOLDER/$2"),
+    (r"paused by \S+", "paused by USER"),
+];
+
+fn masked(text: &str) -> Vec<String> {
+    let masks = MASKS.map(|(pattern, mask)| (regex::Regex::new(pattern).unwrap(), mask));
+    let mask =
+        |line: &str| masks.iter().fold(line.to_string(), |line, (one, to)| one.replace_all(&line, *to).into_owned());
+    text.lines().map(str::trim_end).map(mask).collect()
+}
+
+/// Words of a page before a block that leaves lines out.
+const EXCERPT: &str = "mong other lines";
+
+/// Checks that a block is the end of what the commands before it printed, or an excerpt if the page says so.
+fn assert_printed(page: &str, intro: &str, block: &str, printed: &str) {
+    let (expected, found) = (masked(block.trim_end()), masked(printed.trim_end()));
+    if intro.rsplit("\n\n").take(2).any(|part| part.contains(EXCERPT)) {
+        let mut lines = found.iter();
+        let missing = expected.iter().find(|line| !lines.any(|one| one == *line));
+        assert_eq!(missing, None, "{page}: not printed, or not in this order:\n{printed}");
+    } else {
+        assert_eq!(found[found.len().saturating_sub(expected.len())..], expected, "{page}");
     }
 }
 
@@ -108,10 +146,21 @@ fn a_newcomer_with_the_readme_alone_gets_there() {
     let mut reader = PageReader::of(Path::new("docs/tutorials/first-operator.md"));
     let tutorial = std::fs::read_to_string(clone.path().join("docs/tutorials/first-operator.md")).unwrap();
     (reader.checkout, reader.working_dir) = (clone.path().to_path_buf(), clone.path().to_path_buf());
-    let mut printed = String::new();
-    for line in commands(&tutorial) {
-        printed += &reader.follow(&line);
+    let (mut printed, mut intro) = (String::new(), "");
+    let mut last = String::new();
+    for (number, part) in tutorial.split("```text\n").enumerate() {
+        let (block, text) = if number == 0 { ("", part) } else { part.split_once("```").unwrap() };
+        if number > 0 {
+            assert_printed(&reader.page, intro, block, &last);
+            printed += &std::mem::take(&mut last);
+        }
+        for line in commands(text) {
+            last += reader.follow(&line).trim_end();
+            last.push('\n');
+        }
+        intro = text;
     }
+    printed += &last;
     for words in ["1 case: 1 passed", "Welcome, Ada and Grace!", "paused"] {
         assert!(printed.contains(words), "{words} is not in\n{printed}");
     }
