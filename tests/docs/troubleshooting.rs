@@ -161,3 +161,29 @@ fn every_condition_and_reason_of_our_kinds_has_a_heading() {
         reasons.iter().filter(|reason| !NO_REASONS.contains(&reason.as_str()) && !all.contains(*reason)).collect();
     assert_eq!(missing, Vec::<&String>::new(), "hint: give it a heading in {PAGE}");
 }
+
+#[test]
+fn every_event_of_the_kernel_has_a_heading() {
+    let headings = headings(&section("Warning events"));
+    let source = std::fs::read_to_string(root().join("kernel/kernel/src/host/event.rs")).unwrap();
+    let reasons = captures(&source, r#"Finding::\w+ \{ at, \.\. \} => \("(\w+)""#);
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    for reason in reasons {
+        assert!(headings.iter().any(|heading| heading.starts_with(&reason)), "{PAGE} has no heading for `{reason}`");
+    }
+}
+
+/// Messages about an operator of another name, with the file that has them and the form of their heading.
+const UNKNOWN_OPERATOR: [(&str, &str, &str); 2] = [
+    ("app/cli/src/explain.rs", "no operator {} is running", "no operator NAME is running"),
+    ("app/cli/src/run/only.rs", "unknown operator `{0}`", "unknown operator"),
+];
+
+#[test]
+fn every_message_about_an_unknown_operator_has_a_heading() {
+    let headings = headings(&page());
+    for (file, message, heading) in UNKNOWN_OPERATOR {
+        assert!(std::fs::read_to_string(root().join(file)).unwrap().contains(message), "{file} lacks `{message}`");
+        assert!(headings.contains(heading), "{PAGE} has no heading `{heading}`");
+    }
+}
