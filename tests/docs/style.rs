@@ -30,28 +30,66 @@ fn pages() -> impl Iterator<Item = (PathBuf, String)> {
     all.map(|page| (page.clone(), std::fs::read_to_string(root().join(&page)).unwrap()))
 }
 
+/// Sections of other pages that are still longer, with their number of words. Shorten them; add none.
+const LONG_SECTIONS: [(&str, &str, usize); 8] = [
+    ("docs/BENCHMARKS.md", "The kernel's cache", 241),
+    ("docs/COST.md", "How it was measured", 167),
+    ("docs/reference/configuration.md", "Namespace mappings", 172),
+    ("docs/reference/console.md", "Screenshots", 231),
+    ("docs/reference/gather.md", "Apply a mutation directory", 180),
+    ("docs/reference/gitops.md", "Commands", 185),
+    ("docs/reference/glossary.md", "Kernel", 173),
+    ("docs/reference/glossary.md", "Operators and decisions", 220),
+];
+
+/// Returns the headings of a page, each with the number of words up to the next one.
+fn sections(text: &str, is_counted: impl Fn(Kind) -> bool) -> Vec<(String, usize)> {
+    let mut found = vec![("the title".to_string(), 0)];
+    for block in blocks(text) {
+        match block.kind {
+            Kind::Heading => found.push((block.text, 0)),
+            kind if is_counted(kind) => found.last_mut().unwrap().1 += words(&block.text),
+            _ => {}
+        }
+    }
+    found
+}
+
 #[test]
 fn sections_items_and_cells_are_short() {
     let mut long = Vec::new();
     for (page, text) in pages() {
-        let (mut heading, mut count) = ("the title".to_string(), 0);
+        let name = page.display();
         for block in blocks(&text) {
-            let (name, length) = (page.display(), words(&block.text));
-            match block.kind {
-                Kind::Heading => (heading, count) = (block.text, 0),
-                Kind::Item if length > MAX_ITEM_WORDS => {
+            match (block.kind, words(&block.text)) {
+                (Kind::Item, length) if length > MAX_ITEM_WORDS => {
                     long.push(format!("{name}:{}: item of {length} words", block.line))
                 }
-                Kind::Cell if length > MAX_CELL_WORDS => {
+                (Kind::Cell, length) if length > MAX_CELL_WORDS => {
                     long.push(format!("{name}:{}: cell of {length} words", block.line))
                 }
                 _ => {}
             }
-            if block.kind != Kind::Heading {
-                if count <= MAX_SECTION_WORDS && count + length > MAX_SECTION_WORDS {
-                    long.push(format!("{name}:{}: more than {MAX_SECTION_WORDS} words under `{heading}`", block.line));
-                }
-                count += length;
+        }
+        let over = sections(&text, |_| true).into_iter().filter(|(_, length)| *length > MAX_SECTION_WORDS);
+        long.extend(over.map(|(heading, length)| format!("{name}: {length} words under `{heading}`")));
+    }
+    assert_eq!(long, Vec::<String>::new(), "hint: add a heading, or say less");
+}
+
+/// Readers look up rows of a table, so that the tables of other pages are not counted.
+#[test]
+fn sections_of_other_pages_are_short() {
+    let is_read: Vec<PathBuf> = pages().map(|(page, _)| page).collect();
+    let mut long = Vec::new();
+    for page in documents().into_iter().filter(|page| !is_read.contains(page)) {
+        let text = std::fs::read_to_string(root().join(&page)).unwrap();
+        let name = page.display().to_string();
+        for (heading, length) in sections(&text, |kind| kind != Kind::Cell) {
+            let known = LONG_SECTIONS.iter().find(|(page, title, _)| *page == name && *title == heading);
+            let most = known.map_or(MAX_SECTION_WORDS, |(_, _, most)| *most);
+            if length > most {
+                long.push(format!("{name}: {length} words under `{heading}`, at most {most}"));
             }
         }
     }
