@@ -114,6 +114,17 @@ fn pages_end_with_next_steps_and_name_no_sources() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
+/// Lines of a terminal on one screen.
+const MAX_README_LINES: usize = 55;
+
+#[test]
+fn the_readme_fits_on_a_screen_and_installs() {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let lines = text.lines().count();
+    assert!(lines <= MAX_README_LINES && !text.contains("!["), "{lines} lines");
+    assert!(super::commands(&text).iter().any(|line| line.starts_with("cargo install ")), "no line installs it");
+}
+
 #[test]
 fn code_of_the_native_tutorial_is_that_of_the_example() {
     let page = std::fs::read_to_string(root().join("docs/tutorials/native-operator.md")).unwrap();
