@@ -125,6 +125,16 @@ fn the_readme_fits_on_a_screen_and_installs() {
     assert!(super::commands(&text).iter().any(|line| line.starts_with("cargo install ")), "no line installs it");
 }
 
+/// Kinds of changes, in the order of a release.
+const CHANGES: [&str; 6] = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
+
+#[test]
+fn the_changelog_is_grouped_by_kind() {
+    let text = std::fs::read_to_string(root().join("CHANGELOG.md")).unwrap();
+    let wrong = text.lines().filter_map(|line| line.strip_prefix("### ")).filter(|kind| !CHANGES.contains(kind));
+    assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&str>::new(), "hint: use one of {CHANGES:?}");
+}
+
 #[test]
 fn code_of_the_native_tutorial_is_that_of_the_example() {
     let page = std::fs::read_to_string(root().join("docs/tutorials/native-operator.md")).unwrap();
