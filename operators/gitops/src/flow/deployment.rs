@@ -127,7 +127,7 @@ fn reconcile(
     decision: &mut ReconcileResult,
 ) {
     let known = input.rows.iter().find(|known| known.mapping.deployment_uid == live.metadata.id());
-    if let Err(said) = live.validate() {
+    if let Err(said) = live.validate_source() {
         return report_refusal(input, live, known, &said, decision);
     }
     let (environment, destination) = match input.environment {
@@ -142,6 +142,9 @@ fn reconcile(
             return report_refusal(input, live, known, said, decision);
         }
     };
+    if let Err(said) = live.validate_namespace() {
+        return report_refusal(input, live, known, &said, decision);
+    }
     let standing = known.and_then(|known| known.application.as_ref());
     // Another environment may be on another instance, because a placement is never split.
     let stays = standing.filter(|row| row.environment.as_ref() == Some(environment));

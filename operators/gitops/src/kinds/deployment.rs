@@ -254,6 +254,13 @@ impl GitOpsDeployment {
     /// managed-gitops removes quotes, semicolons, line breaks, `&` and `%` from all input, which turns valid paths and
     /// URLs into others. Here the former are rejected and `&` and `%` are kept.
     pub fn validate(&self) -> Result<(), String> {
+        self.validate_source()?;
+        self.validate_namespace()
+    }
+
+    /// Validates everything but the destination namespace. managed-gitops reports an unusable environment before an
+    /// invalid namespace.
+    pub(crate) fn validate_source(&self) -> Result<(), String> {
         let source = &self.spec.source;
         match source.path.as_str() {
             "" => return Err(PATH_REQUIRED.to_string()),
@@ -273,7 +280,6 @@ impl GitOpsDeployment {
             ("spec.source.repoURL", &source.repo_url),
             ("spec.source.path", &source.path),
             ("spec.source.targetRevision", &source.target_revision),
-            ("spec.destination.namespace", &self.spec.destination.namespace),
         ];
         for (field, text) in fields {
             field::validate(field, text)?;
@@ -281,8 +287,13 @@ impl GitOpsDeployment {
         if has_login(&source.repo_url) {
             return Err(LOGIN_IN_URL.to_string());
         }
-        repository::validate("spec.source.repoURL", &source.repo_url)?;
+        repository::validate("spec.source.repoURL", &source.repo_url)
+    }
+
+    /// Validates the destination namespace.
+    pub(crate) fn validate_namespace(&self) -> Result<(), String> {
         let namespace = &self.spec.destination.namespace;
+        field::validate("spec.destination.namespace", namespace)?;
         let missing = namespace.is_empty() && !self.spec.destination.environment.is_empty();
         if missing || (!namespace.is_empty() && !is_label(namespace)) {
             return Err(BAD_NAMESPACE.to_string());

@@ -10,7 +10,7 @@ use crate::argo::{self, status::pack};
 use crate::flow::deployment::{TargetEnvironment, removal_id, removal_of};
 use crate::flow::{KubernetesWrite, agent, tenant};
 use crate::kinds::deployment::{
-    BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, FINALIZER, NO_OWN_CLUSTER, PATH_REQUIRED,
+    BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, BAD_NAMESPACE, FINALIZER, NO_OWN_CLUSTER, PATH_REQUIRED,
 };
 
 #[tokio::test]
@@ -204,6 +204,26 @@ async fn an_unusable_environment_is_reported_and_nothing_changes() {
     let told = fixture.decide("web", Some(&resource), Some(TargetEnvironment::Unusable)).await;
     assert_eq!(status(&told).unwrap()["conditions"][0]["message"], BAD_ENVIRONMENT_ON_UPDATE);
     assert_eq!(fixture.all::<Application>().await.first(), Some(before));
+}
+
+/// managed-gitops resolves the environment before the namespace, and its own tests compare the message.
+#[tokio::test]
+async fn an_unusable_environment_is_reported_before_an_invalid_namespace() {
+    for namespace in ["", "Not A Name"] {
+        let mut fixture = FlowFixture::new().await;
+        let mut resource = web(UID);
+        resource.spec.destination.environment = "stage".into();
+        resource.spec.destination.namespace = namespace.into();
+        let told = fixture.decide("web", Some(&resource), Some(TargetEnvironment::Unusable)).await;
+        assert_eq!(status(&told).unwrap()["conditions"][0]["message"], BAD_ENVIRONMENT_ON_CREATE);
+        let own = fixture.own.clone();
+        let told = fixture.decide("web", Some(&resource), Some(TargetEnvironment::Managed(&own))).await;
+        assert_eq!(status(&told).unwrap()["conditions"][0]["message"], BAD_NAMESPACE);
+        assert!(fixture.all::<Application>().await.is_empty());
+        resource.spec.source.path.clear();
+        let told = fixture.decide("web", Some(&resource), Some(TargetEnvironment::Unusable)).await;
+        assert_eq!(status(&told).unwrap()["conditions"][0]["message"], PATH_REQUIRED);
+    }
 }
 
 #[tokio::test]
