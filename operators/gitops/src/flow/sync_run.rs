@@ -17,9 +17,6 @@ use crate::kinds::{self, GitOpsDeployment, SyncRun};
 
 /// Error message for a missing Application, the same as the agent's.
 pub(crate) const NO_APPLICATION: &str = "the Application does not exist";
-/// Reason of the error on a successful run whose spec was changed afterwards. It preserves the success after the
-/// earlier condition is replaced and the Operation is deleted.
-const CHANGED_AFTER_SUCCESS: &str = "ChangedAfterSuccess";
 
 /// Input of a decision about a sync run.
 pub struct SyncRunInput<'a> {
@@ -134,8 +131,9 @@ fn begin(input: &SyncRunInput<'_>, run: &SyncRun, mut id: impl FnMut() -> String
         relation_key: sync.id.as_str().to_string(),
     };
     decision.changes.extend([RowChange::insert(&sync), RowChange::insert(&mapping)]);
-    // A successful run is not repeated if its rows were lost, because that could be a step back.
-    if !has_succeeded(run) {
+    // A successful run is not repeated if its rows were lost, because that could be a step back. The result of a changed
+    // run is unknown then.
+    if !has_succeeded(run) && !was_changed(run) {
         request_sync(input, application, &sync, id, decision);
     }
 }
@@ -158,15 +156,20 @@ fn error_of(deployment: &GitOpsDeployment) -> Option<&str> {
     deployment.status.conditions.iter().find(holds).map(|one| one.message.as_str())
 }
 
-/// Returns the status of the run's error condition.
-fn reported_error_status(run: &SyncRun) -> Option<ConditionStatus> {
-    run.status.conditions.iter().find(|one| one.r#type == ERROR_OCCURRED).map(|one| one.status)
+/// Returns the run's error condition.
+fn reported(run: &SyncRun) -> Option<&DeploymentCondition> {
+    run.status.conditions.iter().find(|one| one.r#type == ERROR_OCCURRED)
 }
 
 /// Whether the condition records a success. The rows may be deleted.
 fn has_succeeded(run: &SyncRun) -> bool {
-    let said = run.status.conditions.iter().find(|one| one.r#type == ERROR_OCCURRED);
-    said.is_some_and(|one| one.status == ConditionStatus::False || one.reason == CHANGED_AFTER_SUCCESS)
+    reported(run).is_some_and(|one| one.status == ConditionStatus::False)
+}
+
+/// Whether the condition reports a change of the spec, so that the run was started with another one.
+fn was_changed(run: &SyncRun) -> bool {
+    let says = |one: &DeploymentCondition| [NAME_IMMUTABLE, REVISION_IMMUTABLE].contains(&one.message.as_str());
+    reported(run).is_some_and(|one| one.status == ConditionStatus::True && says(one))
 }
 
 fn update(
@@ -185,8 +188,10 @@ fn update(
     };
     if let Some(said) = changed {
         let went_well = last.map_or_else(|| has_succeeded(run), |row| row.state == OperationState::Completed);
-        let reason = if went_well { CHANGED_AFTER_SUCCESS } else { ERROR_OCCURRED };
-        return report_with_reason(run, reason, Err(said), input.now, decision);
+        if went_well {
+            keep_success(known, decision);
+        }
+        return report(run, Err(said), input.now, decision);
     }
     match last {
         Some(row) if row.state == OperationState::Failed => {
@@ -199,10 +204,10 @@ fn update(
         // An error from before the start no longer applies.
         Some(row) if row.state != OperationState::Completed => clear_error(run, decision),
         Some(_) => report(run, Ok(()), input.now, decision),
-        // After the Operation is deleted, the condition is the only record of the result, even behind a reverted
-        // change.
-        None if has_succeeded(run) => report(run, Ok(()), input.now, decision),
-        None if reported_error_status(run).is_some() => {}
+        // After the Operation is deleted, the condition is the only record of the result, or the row if a change
+        // replaced the condition.
+        None if has_succeeded(run) || is_over(known) => report(run, Ok(()), input.now, decision),
+        None if reported(run).is_some() => {}
         // The Operation was lost in a restore. If the sync was started, the agent finds it by its id and does not
         // repeat it.
         None => match input.application {
@@ -210,6 +215,20 @@ fn update(
             None => report(run, Err(NO_APPLICATION), input.now, decision),
         },
     }
+}
+
+/// Records in the row that the sync has succeeded, before the error of a change replaces the condition. managed-gitops
+/// reads the row as well, and does nothing for a finished sync that should not run.
+fn keep_success(known: &SyncRunRows, decision: &mut ReconcileResult) {
+    if !is_over(known) {
+        let over = SyncOperation { desired_state: DesiredState::Terminated, ..known.sync.clone() };
+        decision.changes.push(RowChange::update(&known.sync, &over));
+    }
+}
+
+/// Whether the sync of an existing resource should not run any more: it has succeeded.
+fn is_over(known: &SyncRunRows) -> bool {
+    known.sync.desired_state == DesiredState::Terminated
 }
 
 /// Stops the sync of a deleted resource, and deletes its rows when it has stopped.
@@ -254,24 +273,13 @@ fn clear_error(run: &SyncRun, decision: &mut ReconcileResult) {
 }
 
 fn report(run: &SyncRun, result: Result<(), &str>, now: DecisionTime<'_>, decision: &mut ReconcileResult) {
-    report_with_reason(run, ERROR_OCCURRED, result, now, decision);
-}
-
-fn report_with_reason(
-    run: &SyncRun,
-    reason: &str,
-    result: Result<(), &str>,
-    now: DecisionTime<'_>,
-    decision: &mut ReconcileResult,
-) {
     let mut status = run.status.clone();
-    match result {
-        // The condition of a successful run is empty.
-        Ok(()) => condition::set(&mut status.conditions, ERROR_OCCURRED, ConditionStatus::False, "", "", now.text),
-        Err(why) => {
-            condition::set(&mut status.conditions, ERROR_OCCURRED, ConditionStatus::True, reason, why, now.text);
-        }
-    }
+    // The condition of a successful run is empty.
+    let (holds, reason, message) = match result {
+        Ok(()) => (ConditionStatus::False, "", ""),
+        Err(why) => (ConditionStatus::True, ERROR_OCCURRED, why),
+    };
+    condition::set(&mut status.conditions, ERROR_OCCURRED, holds, reason, message, now.text);
     for condition in &mut status.conditions {
         // The kind does not have this field.
         condition.last_probe_time = None;

@@ -1,6 +1,8 @@
 //! Immediate syncs.
 
 use serde_json::{Value, json};
+use switchboard_ledger::RowChange;
+use switchboard_ledger::ids::OperationResource;
 use switchboard_ledger::rows::*;
 use switchboard_service::backend;
 
@@ -14,6 +16,7 @@ on_both! {
     a_deleted_sync_run_is_stopped
     sync_runs_are_deleted_with_their_deployment
     a_sync_continues_after_a_restart
+    a_changed_sync_run_keeps_its_result
     a_reserved_name_is_rejected_at_admission
 }
 
@@ -167,6 +170,37 @@ async fn a_sync_continues_after_a_restart(database: TestDatabase) {
     let said = fixture.wait_for("an end", async || condition(&fixture, "now").await).await;
     assert_eq!(said["status"], "False");
     assert_eq!(fixture.all::<SyncOperation>().await.len(), 1);
+}
+
+/// The condition of the change replaces that of the result, and the result returns with the spec.
+async fn a_changed_sync_run_keeps_its_result(database: TestDatabase) {
+    let mut fixture = ServiceFixture::new(database).await;
+    let web = uid(&fixture.deploy("shop", "web", manual()).await);
+    fixture.wait_for("an Application", async || fixture.application(&web).await).await;
+    run(&fixture, "now", Some("4403172")).await;
+    let succeeded =
+        async || condition(&fixture, "now").await.filter(|said| said["status"] == "False" && said["reason"] == "");
+    fixture.wait_for("an end", succeeded).await;
+    let path = format!("{GROUP}/namespaces/shop/{SYNC_RUNS}/now");
+    let revision = |text: &str| json!({"spec": {"revisionID": text}});
+    send(&fixture.tenants, "PATCH", &path, revision("d390b22")).await.unwrap();
+    let said = async || condition(&fixture, "now").await.filter(|said| said["status"] == "True");
+    assert_eq!(fixture.wait_for("an error", said).await["reason"], "ErrorOccurred");
+    fixture.wait_until_settled().await;
+    // After their retention, the Operations are deleted.
+    fixture.kill().await;
+    for row in fixture.all::<Operation>().await {
+        fixture.ledger.commit(&[RowChange::delete(&row)]).await.unwrap();
+    }
+    send(&fixture.tenants, "PATCH", &path, revision("4403172")).await.unwrap();
+    fixture.start().await;
+    let succeeded =
+        async || condition(&fixture, "now").await.filter(|said| said["status"] == "False" && said["reason"] == "");
+    fixture.wait_for("the result", succeeded).await;
+    let syncs = |row: &Operation| row.resource == OperationResource::SyncOperation;
+    assert!(!fixture.all::<Operation>().await.iter().any(syncs), "it is not repeated");
+    fixture.delete("shop", SYNC_RUNS, "now").await;
+    fixture.wait_for("no rows", async || fixture.all::<SyncOperation>().await.is_empty().then_some(())).await;
 }
 
 /// Mirrors managed-gitops' webhook, with its message.

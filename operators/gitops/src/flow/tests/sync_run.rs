@@ -186,6 +186,27 @@ async fn the_spec_of_a_run_is_immutable() {
     assert_eq!(status(&told).unwrap()["conditions"][0]["message"], NAME_IMMUTABLE);
 }
 
+/// managed-gitops' own tests compare the whole condition, after a successful run and without one.
+#[tokio::test]
+async fn a_changed_run_reports_the_condition_of_managed_gitops() {
+    for end in [None, Some(Err("no such commit")), Some(Ok(()))] {
+        let mut fixture = manual_fixture().await;
+        decide(&mut fixture, Some(&run("now", "abc")), Some(&manual()), false).await;
+        if let Some(end) = end {
+            fixture.complete(end).await;
+        }
+        let told = decide(&mut fixture, Some(&run("now", "def")), Some(&manual()), false).await;
+        let [condition] = &*status(&told).unwrap()["conditions"].as_array().unwrap().clone() else {
+            panic!("one condition: {told:?}")
+        };
+        assert_eq!(
+            (&condition["type"], &condition["status"], &condition["reason"], &condition["message"]),
+            (&json!("ErrorOccurred"), &json!("True"), &json!("ErrorOccurred"), &json!(REVISION_IMMUTABLE)),
+            "after {end:?}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_deleted_run_is_stopped_and_its_rows_are_deleted() {
     let mut fixture = manual_fixture().await;
@@ -273,6 +294,34 @@ async fn a_waiting_run_with_a_lost_operation_is_started() {
     assert_eq!(status(&over).unwrap()["conditions"][0]["status"], "False");
 }
 
+/// Deletes all rows of runs.
+async fn without_rows(fixture: &FlowFixture) {
+    without_operations(fixture).await;
+    for row in fixture.all::<ApiToDatabase>().await {
+        fixture.ledger.commit(&[RowChange::delete(&row)]).await.unwrap();
+    }
+    for row in fixture.all::<SyncOperation>().await {
+        fixture.ledger.commit(&[RowChange::delete(&row)]).await.unwrap();
+    }
+}
+
+/// Without the row, only the condition shows that the run was started, with another revision.
+#[tokio::test]
+async fn a_changed_run_with_lost_rows_is_not_started() {
+    let mut fixture = manual_fixture().await;
+    decide(&mut fixture, Some(&run("now", "abc")), Some(&manual()), false).await;
+    fixture.complete(Ok(())).await;
+    let changed = run("now", "def");
+    let refused = decide(&mut fixture, Some(&changed), Some(&manual()), false).await;
+    let refused = with_status(&changed, &refused);
+    without_rows(&fixture).await;
+    for _ in 0..2 {
+        let again = decide(&mut fixture, Some(&refused), Some(&manual()), false).await;
+        assert!(again.writes.is_empty(), "it is reported: {again:?}");
+    }
+    assert_eq!((fixture.all::<SyncOperation>().await.len(), fixture.all::<Operation>().await.len()), (1, 0));
+}
+
 #[tokio::test]
 async fn a_successful_run_with_lost_rows_is_not_repeated() {
     let mut fixture = manual_fixture().await;
@@ -280,13 +329,7 @@ async fn a_successful_run_with_lost_rows_is_not_repeated() {
     fixture.complete(Ok(())).await;
     let over = decide(&mut fixture, Some(&run("now", "")), Some(&manual()), false).await;
     let over = with_status(&run("now", ""), &over);
-    without_operations(&fixture).await;
-    for row in fixture.all::<ApiToDatabase>().await {
-        fixture.ledger.commit(&[RowChange::delete(&row)]).await.unwrap();
-    }
-    for row in fixture.all::<SyncOperation>().await {
-        fixture.ledger.commit(&[RowChange::delete(&row)]).await.unwrap();
-    }
+    without_rows(&fixture).await;
     decide(&mut fixture, Some(&over), Some(&manual()), false).await;
     assert_eq!((fixture.all::<SyncOperation>().await.len(), fixture.all::<Operation>().await.len()), (1, 0));
 }
