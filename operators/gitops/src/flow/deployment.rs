@@ -35,8 +35,8 @@ pub struct DeploymentInput<'a> {
     pub namespace: &'a TenantNamespace,
     /// Tenant.
     pub user: &'a ClusterUser,
-    /// Whether the tenant has a row.
-    pub is_tenant: bool,
+    /// Changes that write the row of the tenant, if it is missing or outdated.
+    pub tenant_changes: &'a [RowChange],
     /// Resource; `None` if it is deleted.
     pub deployment: Option<&'a GitOpsDeployment>,
     /// Rows of this resource and of earlier resources with its namespace and name.
@@ -45,6 +45,8 @@ pub struct DeploymentInput<'a> {
     pub environment: TargetEnvironment<'a>,
     /// Argo CD instance for a new deployment, or for one that changes its environment.
     pub instance: &'a EngineInstance,
+    /// Changes that write what a new or changed Application refers to: its environment and its placement.
+    pub target_changes: &'a [RowChange],
     /// Operations about its Applications, and those of its removal.
     pub operations: &'a [Operation],
     /// All Argo CD instances, if the deployment is deleted and no row names its instance any more.
@@ -91,6 +93,7 @@ pub struct DeploymentRows {
 /// - A recreated resource is a new deployment; the old one is removed first. // test: guarantees_a_recreated_resource_is_a_new_deployment
 /// - Rows and the agent's Operation are committed in one transaction.        // test: guarantees_rows_and_operation_are_one_transaction
 /// - Unchanged rows and statuses are not written.                            // test: guarantees_unchanged_rows_are_not_written
+/// - The tenant of a resource has a row, whatever is decided.                // test: guarantees_the_tenant_of_a_refused_deployment_is_written
 pub fn decide(input: &DeploymentInput<'_>, mut id: impl FnMut() -> String) -> ReconcileResult {
     let mut decision = ReconcileResult::default();
     let live = input.deployment.filter(|deployment| !deployment.metadata.is_deleted());
@@ -114,6 +117,10 @@ pub fn decide(input: &DeploymentInput<'_>, mut id: impl FnMut() -> String) -> Re
                 removal::release_finalizer(input, deleted, &mut decision);
             }
         }
+    }
+    // A resource writes its tenant first, as in managed-gitops. A deletion needs it only for rows that refer to it.
+    if live.is_some() || !decision.changes.is_empty() {
+        decision.changes.splice(0..0, input.tenant_changes.iter().cloned());
     }
     decision
 }
@@ -153,7 +160,10 @@ fn reconcile(
     decision.changes.extend(repositories);
     let spec_field = spec_field_text(input, live, &destination);
     let application = match standing {
-        None => Some(insert(input, live, environment, spec_field, id, decision)),
+        None => {
+            decision.changes.extend(input.target_changes.iter().cloned());
+            Some(insert(input, live, environment, spec_field, id, decision))
+        }
         Some(row) => {
             let wanted = Application {
                 spec_field,
@@ -163,6 +173,7 @@ fn reconcile(
             };
             let changed = wanted != *row;
             if changed {
+                decision.changes.extend(input.target_changes.iter().cloned());
                 decision.changes.push(RowChange::update(row, &wanted));
             }
             (changed || changed_repositories).then(|| wanted.id.clone())

@@ -116,36 +116,33 @@ impl Deployments {
         let now = request.now()?;
         let tenant = request.tenant();
         let wanted = live.filter(|live| !live.metadata.is_deleted());
-        let mut changes = Vec::new();
         let known = rows::deployments(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
         let removals = self.await_removals(request, &known, wanted);
         let found = self.user(view, tenant.as_ref(), &known).await?;
-        // A tenant that was found through rows has a row.
-        let is_tenant = found.is_some() || live.is_none();
-        let user = match (found, &tenant) {
-            (Some(user), None) => user,
+        let (user, tenant_changes) = match (found, &tenant) {
+            (Some(user), None) => (user, Vec::new()),
             (found, Some(namespace)) if found.is_some() || live.is_some() => {
-                let (user, new) = tenant::user(found.as_ref(), namespace, || UserId::from(ids::new()), now.timestamp);
-                // A tenant that only deletes needs no new row, but the deletion must complete.
-                changes.extend(new.into_iter().filter(|_| wanted.is_some()));
-                user
+                tenant::user(found.as_ref(), namespace, || UserId::from(ids::new()), now.timestamp)
             }
             // A recreated namespace has no rows yet; existing rows belong to an earlier namespace of the same name.
             (None, Some(_)) if !known.is_empty() => match self.user(view, None, &known).await? {
-                Some(earlier) => earlier,
-                None => return Ok((changes, (Plan::nothing(), true))),
+                Some(earlier) => (earlier, Vec::new()),
+                None => return Ok((vec![], (Plan::nothing(), true))),
             },
             // There is nothing to do, or the owner is unknown.
-            _ => return Ok((changes, (Plan::nothing(), true))),
+            _ => return Ok((vec![], (Plan::nothing(), true))),
         };
-        let rows = self.rows(view, request, wanted, user, known, tenant.as_ref(), &mut changes).await?;
-        let none = (no_instance(), Vec::new());
-        let (instance, placed) = match &rows.instance {
-            Some(Ok(seat)) => seat,
-            Some(Err(full)) => {
-                return Ok((vec![], (unplaced::waiting_plan(full), rows.repositories.is_empty())));
+        let mut target_changes = Vec::new();
+        let rows = self.rows(view, request, wanted, user, known, tenant.as_ref(), &mut target_changes).await?;
+        let instance = match rows.instance {
+            Some(Ok((instance, placed))) => {
+                target_changes.extend(placed);
+                instance
             }
-            None => &none,
+            Some(Err(full)) => {
+                return Ok((tenant_changes, (unplaced::waiting_plan(&full), rows.repositories.is_empty())));
+            }
+            None => no_instance(),
         };
         let nowhere = TenantNamespace { name: request.namespace.clone(), uid: Uid::from("") };
         let urls: BTreeSet<String> = wanted.iter().map(|live| normalize(&live.spec.source.repo_url)).collect();
@@ -154,7 +151,7 @@ impl Deployments {
                 now,
                 namespace: tenant.as_ref().unwrap_or(&nowhere),
                 user: &rows.user,
-                is_tenant,
+                tenant_changes: &tenant_changes,
                 deployment: live,
                 rows: &rows.known,
                 environment: match &rows.target {
@@ -162,7 +159,8 @@ impl Deployments {
                     DeploymentTarget::Of(id) => TargetEnvironment::Managed(id),
                     DeploymentTarget::Unusable => TargetEnvironment::Unusable,
                 },
-                instance,
+                instance: &instance,
+                target_changes: &target_changes,
                 operations: &rows.operations,
                 instances: &rows.instances,
                 repositories: &rows.repositories,
@@ -186,16 +184,9 @@ impl Deployments {
             // The rows were lost and are about to be recreated; the environment's status does not show it.
             plan = plan.requeue_after(ENVIRONMENT_RECHECK_DELAY);
         }
-        if decision.changes.is_empty() {
-            // No change refers to the new rows.
-            changes.clear();
-        } else {
-            changes.extend(placed.iter().cloned());
-        }
         let may_leave_unreferenced = wanted.is_none() || may_leave_unreferenced(&decision.changes, &rows.repositories);
-        changes.extend(decision.changes);
         let plan = if open.is_empty() { plan } else { plan.waiting("the agent") };
-        Ok((changes, (plan, may_leave_unreferenced)))
+        Ok((decision.changes, (plan, may_leave_unreferenced)))
     }
 
     /// Records the removals of a deleted deployment, so that the unit runs when their Operations finish: its rows, which

@@ -3,7 +3,7 @@
 use serde_json::json;
 use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
 use switchboard_ledger::ids::{InstanceState, MoveStep};
-use switchboard_ledger::rows::Application;
+use switchboard_ledger::rows::{Application, ClusterUser};
 use switchboard_ledger::rows::fleet::{Move, Placement};
 use switchboard_service::fleet::{FleetError, InstanceSpec};
 
@@ -50,6 +50,7 @@ async fn an_instance_never_exceeds_its_limits(database: TestDatabase) {
     fixture.wait_for("all are decided on", async || (waiting(&fixture).await == TENANTS - 3).then_some(())).await;
     assert_eq!(fixture.all::<Placement>().await.len(), 3);
     assert_eq!(fixture.all::<Application>().await.len(), 3);
+    assert_eq!(fixture.all::<ClusterUser>().await.len(), TENANTS, "a tenant that waits has a row");
     // With more capacity, waiting deployments proceed.
     set_limit(&fixture, ARGOCD, 5).await;
     fixture.wait_for("two more", async || (fixture.all::<Placement>().await.len() == 5).then_some(())).await;

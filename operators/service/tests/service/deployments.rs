@@ -14,6 +14,7 @@ on_both! {
     a_deployment_becomes_an_application_and_reports_its_status
     a_change_of_the_deployment_reaches_the_application
     an_invalid_deployment_reports_its_error
+    every_deployment_has_a_tenant_at_once
     a_url_that_is_too_long_is_reported_and_delays_no_other
     an_edited_or_deleted_application_is_restored
     a_deployment_with_a_finalizer_waits_for_argo_cd
@@ -116,6 +117,26 @@ async fn an_invalid_deployment_reports_its_error(database: TestDatabase) {
     send(&fixture.tenants, "PATCH", &path, json!({"spec": {"source": {"path": "deploy"}}})).await.unwrap();
     let said = fixture.wait_for("no error", async || error().await.filter(|one| one["status"] == "False")).await;
     assert_eq!(said["reason"], "ErrorOccurredResolved");
+}
+
+/// managed-gitops writes the tenant first, and its own tests read the row right after they create a deployment.
+async fn every_deployment_has_a_tenant_at_once(database: TestDatabase) {
+    // No Argo CD is registered, so that no deployment gets an Application.
+    let mut fixture = ServiceFixture::with_database(database, false, async |_, _| {}).await;
+    fixture.start().await;
+    fixture.deploy("shop", "web", plain()).await;
+    let mut invalid = plain();
+    invalid["source"]["path"] = "/".into();
+    fixture.deploy("bank", "vault", invalid).await;
+    for namespace in ["shop", "bank"] {
+        let path = format!("/api/v1/namespaces/{namespace}");
+        let uid = uid(&send(&fixture.tenants, "GET", &path, Value::Null).await.unwrap());
+        let has_row = async || fixture.all::<ClusterUser>().await.into_iter().find(|user| user.user_name == uid);
+        let user = fixture.wait_for("a tenant", has_row).await;
+        assert_eq!(user.display_name.as_deref(), Some(namespace));
+    }
+    assert!(fixture.all::<Application>().await.is_empty());
+    assert!(fixture.all::<ManagedEnvironment>().await.is_empty(), "nothing refers to other new rows");
 }
 
 async fn a_url_that_is_too_long_is_reported_and_delays_no_other(database: TestDatabase) {

@@ -112,8 +112,7 @@ fn request_on_every_instance(input: &DeploymentInput<'_>, deployment: &Uid) -> V
         let resource_id = deployment.as_str();
         let wish =
             OperationRequest { instance, resource: OperationResource::Application, resource_id, owner: &input.user.id };
-        let row = operation::row(&wish, id, input.now.timestamp);
-        RowChange::insert(&Operation { owner: row.owner.clone().filter(|_| input.is_tenant), ..row })
+        RowChange::insert(&operation::row(&wish, id, input.now.timestamp))
     };
     input.instances.iter().enumerate().map(ask).collect()
 }

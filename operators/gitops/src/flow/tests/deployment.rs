@@ -301,6 +301,46 @@ async fn a_tenant_is_a_namespace_by_its_uid() {
     assert_eq!(fixture.ledger.list::<ClusterUser>(&named).await.unwrap().len(), 2);
 }
 
+/// Returns a fixture whose tenant has no row yet.
+async fn without_tenant() -> FlowFixture {
+    let mut fixture = FlowFixture::new().await;
+    fixture.namespace.uid = "another".into();
+    (fixture.user, fixture.tenant_changes) = tenant::user(None, &fixture.namespace, || UserId::from("tenant2"), START);
+    fixture
+}
+
+/// managed-gitops writes the tenant before it validates the resource, and its own tests read the row at once.
+#[tokio::test]
+async fn guarantees_the_tenant_of_a_refused_deployment_is_written() {
+    let mut invalid = web(UID);
+    invalid.spec.source.path.clear();
+    for (resource, environment) in [(web(UID), Some(TargetEnvironment::Unusable)), (invalid, None)] {
+        let mut fixture = without_tenant().await;
+        let refused = fixture.decide("web", Some(&resource), environment).await;
+        assert_eq!(refused.changes, fixture.tenant_changes);
+        assert!(fixture.all::<ClusterUser>().await.contains(&fixture.user));
+    }
+    let mut fixture = without_tenant().await;
+    fixture.decide("web", Some(&web(UID)), None).await;
+    let [owner] = &*fixture.all::<ApplicationOwner>().await else { panic!("one owner") };
+    assert_eq!(owner.user, fixture.user.id);
+    let mut fixture = without_tenant().await;
+    assert_eq!(fixture.decide("web", None, None).await, Default::default(), "a deletion needs no tenant");
+}
+
+/// An agent of managed-gitops cannot finish an Operation without an owner.
+#[tokio::test]
+async fn a_lost_removal_without_a_tenant_has_an_owner() {
+    let mut fixture = without_tenant().await;
+    fixture.instances = [fixture.instance.id.clone()].into();
+    let mut resource = web(UID);
+    resource.metadata.finalizers = vec![FINALIZER.into()];
+    resource.metadata.deletion_timestamp = Some("2026-11-16T08:00:00Z".into());
+    fixture.decide("web", Some(&resource), None).await;
+    let [asked] = &*fixture.all::<Operation>().await else { panic!("one removal") };
+    assert_eq!((&asked.id, asked.owner.as_ref()), (&removal_id(&UID.into()), Some(&fixture.user.id)));
+}
+
 /// Failed Operations are deleted after a day, and a restore loses all of them.
 #[tokio::test]
 async fn guarantees_a_lost_removal_is_requested_again() {
