@@ -1,5 +1,7 @@
 //! Tenants. A tenant is a namespace, identified by its UID: a recreated namespace is another tenant.
 
+mod removal;
+
 use std::collections::BTreeSet;
 
 use switchboard_ledger::ids::{
@@ -11,6 +13,8 @@ use switchboard_ledger::rows::{
     Operation,
 };
 use switchboard_ledger::{DbTimestamp, RowChange};
+
+pub use removal::{OwnEnvironmentRows, TenantRows, remove};
 
 use super::operation::{self, OperationRequest};
 use crate::kinds::field;

@@ -7,3 +7,4 @@ mod environment;
 mod fixture;
 mod operation;
 mod sync_run;
+mod tenant;

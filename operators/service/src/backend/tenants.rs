@@ -6,14 +6,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_gitops::flow::tenant;
+use switchboard_gitops::flow::tenant::{self, OwnEnvironmentRows, TenantRows};
 use switchboard_gitops::repository::normalize;
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::ids::{EngineInstanceId, Uid};
+use switchboard_ledger::ids::Uid;
 use switchboard_ledger::rows::tenant_clusters::{ServiceAccount, TenantCluster};
 use switchboard_ledger::rows::{
     AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
@@ -38,6 +38,8 @@ struct TenantRequest {
     namespace: String,
     /// Uid of the namespace; `None` if it is deleted or terminating.
     uid: Option<String>,
+    /// Whether the namespace still exists.
+    exists: bool,
     /// Repositories of the namespace's credentials.
     credentials: BTreeSet<String>,
     /// Repositories of the namespace's deployments, if they were read.
@@ -80,13 +82,15 @@ impl ExternalOperator for Tenants {
     }
 
     fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
-        let live = view.get(&NAMESPACES, "", unit.name())?.map(|object| object.value());
-        let live = live.filter(|live| live["metadata"]["deletionTimestamp"].is_null());
+        let found = view.get(&NAMESPACES, "", unit.name())?.map(|object| object.value());
+        let exists = found.is_some();
+        let live = found.filter(|found| found["metadata"]["deletionTimestamp"].is_null());
         let mut request = TenantRequest {
             now: view.now().to_string(),
             stamp: stamp(view),
             namespace: unit.name().to_string(),
             uid: live.map(|live| text(&live, "/metadata/uid")),
+            exists,
             credentials: repositories_of(view, unit.name(), &CREDENTIALS, "/spec/repository")?,
             deployments: None,
         };
@@ -125,7 +129,7 @@ impl Tenants {
     /// Answers a request. A settled namespace takes no query.
     async fn answer(&self, request: &TenantRequest) -> Result<TenantResponse, ServiceError> {
         let mut hasher = DefaultHasher::new();
-        (&request.uid, &request.credentials).hash(&mut hasher);
+        (&request.uid, request.exists, &request.credentials).hash(&mut hasher);
         let (namespace, fingerprint) = (&request.namespace, hasher.finish());
         let Some(all) = &request.deployments else {
             return Ok(TenantResponse {
@@ -168,7 +172,13 @@ impl Tenants {
         let filter = Filter::all().is("display_name", request.namespace.as_str());
         let users: Vec<ClusterUser> = view.list(&filter).await?;
         for user in users.iter().filter(|user| request.uid.as_ref() != Some(&user.user_name)) {
-            if self.is_ours(view, user).await? && !self.remove_tenant(view, user, now, &mut changes).await? {
+            if !self.is_ours(view, user).await? {
+                continue;
+            }
+            if request.uid.is_none() && request.exists {
+                // Finalizers of the tenant's resources may still need its rows.
+                plan = plan.waiting("the namespace to be deleted");
+            } else if !self.remove_tenant(view, user, now, &mut changes).await? {
                 // The kernel forgets a unit without an object when it is ready or waiting, but not when it is failing.
                 plan = plan.failing("some rows of the deleted tenant still exist");
             }
@@ -251,43 +261,38 @@ async fn remove_tenant(
     let applications: Vec<ApplicationOwner> = view.list(&of("application_owner_user_id").limit(1)).await?;
     let environments: Vec<AppProjectManagedEnvironment> = view.list(&of("clusteruser_id").limit(1)).await?;
     let credentials: Vec<RepositoryCredentials> = view.list(&of("repo_cred_user_id").limit(1)).await?;
-    let operations: Vec<Operation> = view.list(&of("operation_owner_user_id")).await?;
-    let busy = operations.iter().any(rows::is_open);
-    if busy || !applications.is_empty() || !environments.is_empty() || !credentials.is_empty() {
+    if !applications.is_empty() || !environments.is_empty() || !credentials.is_empty() {
         return Ok(false);
     }
-    let repositories: Vec<AppProjectRepository> = view.list(&of("clusteruser_id")).await?;
-    let instances = rows::instances_of(view, &user.id).await?;
-    // A project may exist although its check was never requested: managed-gitops creates one for the owner of any
-    // Operation.
-    let has_check = |instance: &EngineInstanceId| {
-        operations.iter().any(|row| row.resource_id == user.id.as_str() && row.instance == *instance)
+    let own = own_environment(view, user).await?;
+    let rows = TenantRows {
+        user,
+        operations: &view.list::<Operation>(&of("operation_owner_user_id")).await?,
+        repositories: &view.list::<AppProjectRepository>(&of("clusteruser_id")).await?,
+        instances: &rows::instances_of(view, &user.id).await?,
+        accesses: &view.list::<ClusterAccess>(&of("clusteraccess_user_id")).await?,
+        own: own.as_ref(),
     };
-    if !repositories.is_empty() || !instances.iter().all(has_check) {
-        changes.extend(repositories.iter().map(RowChange::delete));
-        changes.extend(tenant::request_project_checks(&user.id, &instances, &operations, ids::new, now));
-        return Ok(false);
-    }
-    for row in &operations {
-        changes.push(RowChange::update(row, &Operation { owner: None, ..row.clone() }));
-    }
-    let accesses: Vec<ClusterAccess> = view.list(&of("clusteraccess_user_id")).await?;
-    changes.extend(accesses.iter().map(RowChange::delete));
-    if let Some(mapping) = rows::own_environment(view, &Uid::from(user.user_name.as_str())).await? {
-        let own: Option<ManagedEnvironment> = view.get(&RowKey::from(mapping.relation_key.as_str())).await?;
-        let used: Vec<Application> =
-            view.list(&Filter::all().is("managed_environment_id", mapping.relation_key.as_str()).limit(1)).await?;
-        if !used.is_empty() {
-            return Ok(false);
-        }
-        changes.push(RowChange::delete(&mapping));
-        if let Some(own) = own {
-            let credentials: Option<switchboard_ledger::rows::ClusterCredentials> =
-                view.get(&RowKey::from(&own.credentials)).await?;
-            changes.push(RowChange::delete(&own));
-            changes.extend(credentials.iter().map(RowChange::delete));
-        }
-    }
-    changes.push(RowChange::delete(user));
-    Ok(true)
+    let (removal, is_removed) = tenant::remove(&rows, ids::new, now);
+    changes.extend(removal);
+    Ok(is_removed)
+}
+
+/// Returns the environment of a tenant's own namespace.
+async fn own_environment(
+    view: &mut switchboard_ledger::LedgerView,
+    user: &ClusterUser,
+) -> Result<Option<OwnEnvironmentRows>, ServiceError> {
+    let Some(mapping) = rows::own_environment(view, &Uid::from(user.user_name.as_str())).await? else {
+        return Ok(None);
+    };
+    let key = mapping.relation_key.as_str();
+    let environment: Option<ManagedEnvironment> = view.get(&RowKey::from(key)).await?;
+    let credentials = match &environment {
+        Some(environment) => view.get(&RowKey::from(&environment.credentials)).await?,
+        None => None,
+    };
+    let of_environment = Filter::all().is("managed_environment_id", key).limit(1);
+    let is_used = !view.list::<Application>(&of_environment).await?.is_empty();
+    Ok(Some(OwnEnvironmentRows { mapping, environment, credentials, is_used }))
 }

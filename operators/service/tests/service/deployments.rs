@@ -304,6 +304,7 @@ async fn a_deleted_namespace_leaves_nothing(database: TestDatabase) {
     assert!(fixture.all::<ManagedEnvironment>().await.is_empty());
     assert!(fixture.all::<ClusterAccess>().await.is_empty());
     assert!(fixture.all::<AppProjectRepository>().await.is_empty());
+    assert!(fixture.all::<Operation>().await.iter().all(|row| row.owner.is_some()), "managed-gitops requires an owner");
     // The credentials of the engine cluster stay.
     assert_eq!(fixture.all::<ClusterCredentials>().await.len(), 1);
 }

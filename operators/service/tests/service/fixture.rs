@@ -514,6 +514,7 @@ impl ServiceFixture {
             let rows: Vec<Operation> = self.all().await;
             let open = rows.iter().any(switchboard_service::rows::is_open);
             let notifications = !self.list_objects(&format!("{GROUP}/operations")).await.is_empty();
+            assert!(rows.iter().all(|row| row.owner.is_some()), "managed-gitops requires an owner: {rows:?}");
             (!open && !notifications).then_some(())
         })
         .await;
