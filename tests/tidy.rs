@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "tidy/architecture.rs"]
 mod architecture;
+#[path = "tidy/comments.rs"]
+mod comments;
 #[path = "tidy/commits.rs"]
 mod commits;
 #[path = "tidy/dependencies.rs"]
@@ -28,6 +30,8 @@ mod production;
 mod shared_data;
 #[path = "tidy/source.rs"]
 mod source;
+#[path = "tidy/prose.rs"]
+mod prose;
 
 /// Longest file of code, tests and data apart.
 const MAX_LINES: usize = 400;

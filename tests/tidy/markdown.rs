@@ -37,8 +37,7 @@ pub fn blocks(document: &str) -> Vec<Block> {
         } else if fenced || text.is_empty() {
             open = false;
         } else if text.starts_with('|') {
-            let cells = text.trim_matches('|').split('|').map(|cell| cell.trim().to_string());
-            found.extend(cells.map(|text| Block { line: number, kind: Kind::Cell, text }));
+            found.extend(cells(text).map(|text| Block { line: number, kind: Kind::Cell, text }));
             open = false;
         } else if let Some(title) = text.strip_prefix('#') {
             let text = title.trim_start_matches('#').trim().to_string();
@@ -60,8 +59,17 @@ pub fn blocks(document: &str) -> Vec<Block> {
     found
 }
 
+/// Cells of a row. `\|` is a character of its cell.
+fn cells(row: &str) -> impl Iterator<Item = String> {
+    // A character of private use stands for it meanwhile.
+    let row = row.replace(r"\|", "\u{e000}");
+    let cells: Vec<String> =
+        row.trim_matches('|').split('|').map(|cell| cell.trim().replace('\u{e000}', "|")).collect();
+    cells.into_iter()
+}
+
 /// The text of a list item.
-fn item(text: &str) -> Option<&str> {
+pub fn item(text: &str) -> Option<&str> {
     let numbered = || {
         let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
         (rest.len() < text.len()).then(|| rest.strip_prefix(". ")).flatten()
@@ -73,7 +81,9 @@ fn item(text: &str) -> Option<&str> {
 pub fn without_code(text: &str) -> String {
     let mut plain = String::new();
     for (index, part) in text.split('`').enumerate() {
-        plain.push_str(if index % 2 == 0 { part } else { "code" });
+        // A span may end on a later line: line numbers stay.
+        let code = || format!("code{}", "\n".repeat(part.matches('\n').count()));
+        plain.push_str(&if index % 2 == 0 { part.to_string() } else { code() });
     }
     let mut rest = plain.as_str();
     let mut out = String::new();
@@ -82,6 +92,17 @@ pub fn without_code(text: &str) -> String {
         rest = rest[at + 2..].split_once(')').map_or("", |(_, after)| after);
     }
     out + rest
+}
+
+#[test]
+fn an_escaped_bar_is_no_border_of_a_cell() {
+    let texts: Vec<String> = blocks("| a \\| b | c |\n").into_iter().map(|block| block.text).collect();
+    assert_eq!(texts, ["a | b", "c"]);
+}
+
+#[test]
+fn code_spans_keep_their_lines() {
+    assert_eq!(without_code("a `b\nc` d"), "a code\n d");
 }
 
 #[test]

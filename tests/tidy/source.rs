@@ -114,7 +114,7 @@ fn raw_string(rest: &str) -> Option<(usize, usize)> {
 fn character(rest: &str) -> usize {
     let mut inner = rest.char_indices().skip(1);
     match (inner.next(), inner.next(), inner.next()) {
-        (Some((_, '\\')), Some(_), _) => rest[2..].find('\'').map_or(1, |_| 3 + rest[3..].find('\'').unwrap_or(0)),
+        (Some((_, '\\')), Some(_), _) => rest[3..].find('\'').map_or(1, |at| 3 + at + 1),
         (Some((_, c)), Some((at, '\'')), _) if c != '\'' => at + 1,
         _ => 1,
     }
@@ -132,6 +132,15 @@ fn prose_is_found_behind_quotes_lifetimes_and_raw_strings() {
         (4, Kind::Literal, "x\\\"y"),
     ];
     assert_eq!(found, expected.map(|(line, kind, text)| (line, kind, text.to_string())));
+}
+
+#[test]
+fn escaped_characters_end_behind_their_quote() {
+    for (source, length) in [(r"'\n'", 4), (r"'\''", 4), (r"'\\'", 4), (r"'\u{7f}'", 8), ("'é'", 4), ("'a str", 1)] {
+        assert_eq!(character(&format!("{source}.into()")), length, "{source}");
+    }
+    let found: Vec<String> = prose(r#"['\n','"',"text"]"#).into_iter().map(|p| p.text).collect();
+    assert_eq!(found, ["text"]);
 }
 
 #[test]

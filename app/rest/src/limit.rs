@@ -44,7 +44,7 @@ struct TokenBucket {
 ///
 /// # Guarantees
 /// - No caller gets more than the burst and the rate allow.          // test: guarantees_no_caller_gets_more_than_burst_and_rate
-/// - One tenant's requests do not take tokens from another tenant.   // test: guarantees_tenants_do_not_take_from_each_other
+/// - Requests of a tenant do not take tokens from another tenant.     // test: guarantees_tenants_do_not_take_from_each_other
 /// - The number of buckets never exceeds the bound.                  // test: guarantees_buckets_are_bounded
 #[derive(Debug)]
 pub struct TokenBuckets {

@@ -157,7 +157,7 @@ impl ChartRenderError {
 ///
 /// # Guarantees
 /// - Many threads can render the chart at once, each with its own values. // test: guarantees_threads_render_the_same
-/// - The same request gives the same output.                              // test: guarantees_the_same_request_gives_the_same
+/// - Equal requests give the same output.                                // test: guarantees_the_same_request_gives_the_same
 pub struct CompiledChart {
     chart: Arc<Chart>,
     schemas: SchemaCache,
