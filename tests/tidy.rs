@@ -18,6 +18,8 @@ mod dependencies;
 mod english;
 #[path = "tidy/licences.rs"]
 mod licences;
+#[path = "tidy/manifest.rs"]
+mod manifest;
 #[path = "tidy/markdown.rs"]
 mod markdown;
 #[path = "tidy/names.rs"]
@@ -26,12 +28,12 @@ mod names;
 mod packages;
 #[path = "tidy/production.rs"]
 mod production;
+#[path = "tidy/prose.rs"]
+mod prose;
 #[path = "tidy/shared_data.rs"]
 mod shared_data;
 #[path = "tidy/source.rs"]
 mod source;
-#[path = "tidy/prose.rs"]
-mod prose;
 
 /// Longest file of code, tests and data apart.
 const MAX_LINES: usize = 400;
@@ -51,7 +53,7 @@ const MAX_REPEATED_TYPE_NAMES: usize = 39;
 /// The folders that are layers, lowest first. A crate uses crates of its own folder or of the folders before it.
 const LAYERS: &[&str] = &["kubernetes", "helm", "kernel", "hosting", "operators", "app"];
 
-/// The crates each crate may depend on, by folder. Arrows point downwards; dev-dependencies are free.
+/// The crates each crate may depend on, by folder. Arrows point downwards, also those of dev-dependencies.
 const BORDERS: &[(&str, &[&str])] = &[
     ("kubernetes/object", &[]),
     ("kubernetes/cluster", &["object"]),
@@ -97,6 +99,9 @@ const BORDERS: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// The crates that each example may depend on. They stand above all layers, and tests of any crate may use them.
+const EXAMPLES: &[(&str, &[&str])] = &[("examples/greeter", &["kernel"]), ("examples/rogue", &["kernel"])];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -150,19 +155,24 @@ fn crates() -> Vec<String> {
     LAYERS.iter().flat_map(named).collect()
 }
 
-/// The crates of this workspace that a crate depends on.
+/// The crates of this workspace that a crate depends on, outside of its tests.
 fn dependencies(krate: &str) -> Vec<String> {
+    [manifest::PRODUCTION, manifest::BUILD].into_iter().flat_map(|table| ours(krate, table)).collect()
+}
+
+/// The crates of this workspace in the tables of a kind.
+fn ours(krate: &str, table: &str) -> Vec<String> {
     let manifest = fs::read_to_string(root().join(krate).join("Cargo.toml")).unwrap();
-    let table = manifest.split("[dependencies]").nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
-    let ours = table.lines().filter_map(|line| line.strip_prefix("switchboard-")?.split(['.', ' ', '=']).next());
-    ours.map(str::to_string).collect()
+    let names = manifest::listed(&manifest, table).into_iter();
+    names.filter_map(|name| name.strip_prefix("switchboard-").map(str::to_string)).collect()
 }
 
 #[test]
 fn crates_depend_only_on_the_crates_they_may() {
     let mut breaches = Vec::new();
-    for krate in crates() {
-        let Some((_, allowed)) = BORDERS.iter().find(|(name, _)| *name == krate) else {
+    let examples = EXAMPLES.iter().map(|(krate, _)| krate.to_string());
+    for krate in crates().into_iter().chain(examples) {
+        let Some((_, allowed)) = BORDERS.iter().chain(EXAMPLES).find(|(name, _)| *name == krate) else {
             breaches.push(format!("{krate} has no row in BORDERS"));
             continue;
         };
@@ -180,11 +190,10 @@ fn arrows_point_downwards() {
     let folder_of = |name: &str| BORDERS.iter().find(|(krate, _)| krate.ends_with(&format!("/{name}")));
     let mut breaches = Vec::new();
     for (krate, allowed) in BORDERS {
-        for other in allowed.iter().filter_map(|name| folder_of(name)) {
-            if layer(other.0) > layer(krate) {
-                breaches.push(format!("{krate} may use {}", other.0));
-            }
-        }
+        let tested = ours(krate, manifest::TESTS);
+        let used = allowed.iter().copied().chain(tested.iter().map(String::as_str));
+        let above = used.filter_map(folder_of).filter(|other| layer(other.0) > layer(krate));
+        breaches.extend(above.map(|other| format!("{krate} may use {}", other.0)));
     }
     none(breaches, "a folder knows only itself and the folders before it in LAYERS");
 }
@@ -271,9 +280,8 @@ fn crates_take_their_dependencies_from_the_workspace() {
     let mut breaches = Vec::new();
     for path in files().into_iter().filter(|p| LAYERS.iter().any(|l| p.starts_with(l)) && p.ends_with("Cargo.toml")) {
         let text = fs::read_to_string(root().join(&path)).unwrap();
-        for section in ["[dependencies]", "[dev-dependencies]", "[build-dependencies]"] {
-            let body = text.split(section).nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
-            let own = body.lines().filter(|l| l.contains('=') && !l.contains("workspace = true"));
+        for table in [manifest::PRODUCTION, manifest::TESTS, manifest::BUILD] {
+            let own = manifest::rows(&text, table).filter(|l| l.contains('=') && !l.contains("workspace = true"));
             breaches.extend(own.map(|l| format!("{}: {l}", path.display())));
         }
     }

@@ -4,9 +4,10 @@ use std::fs;
 
 use regex::Regex;
 
+use crate::manifest::{self, listed};
 use crate::production::{production, sources};
 use crate::source::code;
-use crate::{crates, none, root};
+use crate::{EXAMPLES, crates, none, root};
 
 /// Dependencies that only select features of another crate: package, dependency, reason.
 const FEATURES_ONLY: &[(&str, &str, &str)] =
@@ -17,6 +18,8 @@ struct Package {
     folder: String,
     /// Sources of `[dependencies]`.
     production: Vec<String>,
+    /// Sources of `[build-dependencies]`.
+    build: Vec<String>,
     /// Sources of `[dev-dependencies]`.
     development: Vec<String>,
 }
@@ -24,20 +27,23 @@ struct Package {
 /// Every package of the tree, of the workspace or not.
 fn packages() -> Vec<Package> {
     let texts = |folders: &[&str]| folders.iter().map(|folder| folder.to_string()).collect();
-    let usual = crates().into_iter().chain(["examples/greeter".to_string(), "examples/rogue".to_string()]);
+    let usual = crates().into_iter().chain(EXAMPLES.iter().map(|(folder, _)| folder.to_string()));
     let usual = usual.map(|folder| Package {
-        production: vec![format!("{folder}/src"), format!("{folder}/build.rs")],
+        production: vec![format!("{folder}/src")],
+        build: vec![format!("{folder}/build.rs")],
         development: ["src", "tests", "benches"].map(|part| format!("{folder}/{part}")).to_vec(),
         folder,
     });
     let suite = Package {
         folder: ".".to_string(),
         production: texts(&["tests/suite"]),
+        build: texts(&["build.rs"]),
         development: texts(&["tests", "benches"]),
     };
     let fuzz = Package {
         folder: "tests/fuzz".to_string(),
         production: texts(&["tests/fuzz/fuzz_targets"]),
+        build: Vec::new(),
         development: Vec::new(),
     };
     usual.chain([suite, fuzz]).collect()
@@ -50,24 +56,18 @@ fn uses(code: &str, dependency: &str) -> bool {
     Regex::new(&used).unwrap().is_match(code)
 }
 
-/// Names in a table of a manifest.
-fn listed(manifest: &str, table: &str) -> Vec<String> {
-    let table = manifest.split(&format!("\n[{table}]")).nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
-    let lines = table.lines().filter(|line| !line.starts_with('#'));
-    let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| !name.is_empty());
-    names.map(str::to_string).collect()
-}
-
 #[test]
 fn crates_use_what_they_depend_on() {
     let mut breaches = Vec::new();
     for package in packages() {
         let manifest = fs::read_to_string(root().join(&package.folder).join("Cargo.toml")).unwrap();
         let own = package.production.iter().flat_map(|folder| production(folder));
+        let build = package.build.iter().flat_map(|file| sources(file));
         let all = package.development.iter().flat_map(|folder| sources(folder));
         let own: String = own.map(|(_, text)| code(&text)).collect();
+        let build: String = build.map(|(_, text)| code(&text)).collect();
         let all: String = all.map(|(_, text)| code(&text)).collect();
-        for (table, code) in [("dependencies", &own), ("dev-dependencies", &all)] {
+        for (table, code) in [(manifest::PRODUCTION, &own), (manifest::BUILD, &build), (manifest::TESTS, &all)] {
             let is_excused =
                 |name: &str| FEATURES_ONLY.iter().any(|row| (row.0, row.1) == (package.folder.as_str(), name));
             let unused = listed(&manifest, table).into_iter().filter(|name| !is_excused(name) && !uses(code, name));
@@ -75,6 +75,22 @@ fn crates_use_what_they_depend_on() {
         }
     }
     none(breaches, "remove the dependency, or move it to [dev-dependencies] if only tests use it");
+}
+
+#[test]
+fn dependencies_stand_in_one_table() {
+    let mut breaches = Vec::new();
+    for package in packages() {
+        let manifest = fs::read_to_string(root().join(&package.folder).join("Cargo.toml")).unwrap();
+        // A line with features of its own adds them for tests.
+        let again: Vec<String> =
+            manifest::rows(&manifest, manifest::TESTS).filter(|row| !row.contains("features")).collect();
+        let production = listed(&manifest, manifest::PRODUCTION);
+        let twice =
+            production.iter().filter(|name| again.iter().any(|row| row.split(['.', ' ', '=']).next() == Some(name)));
+        breaches.extend(twice.map(|name| format!("{}/Cargo.toml: {name}", package.folder)));
+    }
+    none(breaches, "remove it from [dev-dependencies]: tests use the dependencies of their crate");
 }
 
 #[test]

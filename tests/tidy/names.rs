@@ -103,19 +103,41 @@ const DENIED: &[&str] = &[
 
 /// Name, and the files that define a type of that name.
 fn types() -> BTreeMap<String, Vec<String>> {
-    let definition = Regex::new(r"^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union|type) ([A-Z]\w*)").unwrap();
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, text) in rust_files() {
-        let mut in_impl = false;
-        for line in text.lines() {
-            // An associated type is defined by its trait, not where it is implemented.
-            in_impl = (in_impl || line.starts_with("impl")) && line != "}";
-            if let Some(name) = definition.captures(line).filter(|_| !in_impl || !line.contains("type ")) {
-                found.entry(name[1].to_string()).or_default().push(path.display().to_string());
-            }
+        for name in types_in(&text) {
+            found.entry(name).or_default().push(path.display().to_string());
         }
     }
     found
+}
+
+/// Names of the types that a file defines.
+fn types_in(text: &str) -> Vec<String> {
+    let definition = Regex::new(r"^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union|type) ([A-Z]\w*)").unwrap();
+    let mut found = Vec::new();
+    let mut in_impl = false;
+    for line in text.lines() {
+        // An associated type is defined by its trait, not where it is implemented.
+        in_impl = (in_impl || (line.starts_with("impl") && !line.ends_with('}'))) && line != "}";
+        if let Some(name) = definition.captures(line).filter(|_| !in_impl || !line.contains("type ")) {
+            found.push(name[1].to_string());
+        }
+    }
+    found
+}
+
+/// Names of the modules that stand inside of a file.
+fn inline_modules(text: &str) -> Vec<String> {
+    let module = Regex::new(r"(?m)^\s*(?:pub(?:\([^)]*\))? )?mod (\w+) \{").unwrap();
+    module.captures_iter(text).map(|found| found[1].to_string()).collect()
+}
+
+#[test]
+fn definitions_are_found() {
+    let text = "impl A for B {}\ntype C = D;\nimpl E for F {\n    type G = H;\n}\npub struct I;\npub(crate) mod j {\n}\nmod k;\n";
+    assert_eq!(types_in(text), ["C", "I"]);
+    assert_eq!(inline_modules(text), ["j"]);
 }
 
 fn is_denied(name: &str) -> bool {
@@ -129,7 +151,9 @@ fn types_and_modules_are_nouns_of_the_ecosystem() {
     for (name, places) in types().into_iter().filter(|(name, _)| is_denied(name)) {
         breaches.extend(places.iter().map(|place| format!("{place}: type {name}")));
     }
-    for (path, _) in rust_files() {
+    for (path, text) in rust_files() {
+        let inline = inline_modules(&text).into_iter().filter(|name| is_denied(name));
+        breaches.extend(inline.map(|name| format!("{}: module {name}", path.display())));
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let folder =
             path.parent().and_then(|p| p.file_name()).map(|f| f.to_string_lossy().into_owned()).unwrap_or_default();

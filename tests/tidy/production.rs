@@ -1,6 +1,5 @@
 //! Sources of a crate without its tests.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
@@ -14,12 +13,6 @@ pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
 
 /// Module under `#[cfg(test)]` inside a file.
 const INLINE: &str = r"(?s)#\[cfg\(test\)\]\s*(pub(?:\(crate\))? )?mod \w+ \{.*?\n\}";
-
-/// Lines of a Rust file that are modules of tests, counted from one.
-pub fn inline_tests(text: &str) -> Vec<Range<usize>> {
-    let line = |at: usize| text[..at].matches('\n').count() + 1;
-    Regex::new(INLINE).unwrap().find_iter(text).map(|found| line(found.start())..line(found.end()) + 1).collect()
-}
 
 /// Returns the Rust files below a folder without modules under `#[cfg(test)]`, in files of their own or inline.
 pub fn production(folder: &str) -> Vec<(PathBuf, String)> {
@@ -41,14 +34,6 @@ fn children(file: &Path) -> PathBuf {
         Some("lib.rs" | "main.rs") => file.parent().unwrap_or(file).to_path_buf(),
         _ => file.with_extension(""),
     }
-}
-
-#[test]
-fn inline_tests_are_found() {
-    assert_eq!(
-        inline_tests("fn f() {}\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n").as_slice(),
-        std::slice::from_ref(&(2..6))
-    );
 }
 
 #[test]
