@@ -30,6 +30,8 @@ mod packages;
 mod production;
 #[path = "tidy/prose.rs"]
 mod prose;
+#[path = "tidy/quoting.rs"]
+mod quoting;
 #[path = "tidy/shared_data.rs"]
 mod shared_data;
 #[path = "tidy/source.rs"]

@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read};
 
 use flate2::read::GzDecoder;
+use switchboard_object::quote::quote;
 
 use crate::file::ChartFile;
 
@@ -26,7 +27,7 @@ pub enum ArchiveError {
     #[error("chart illegally contains absolute paths")]
     AbsolutePath,
     /// A name has no folder.
-    #[error("chart illegally contains content outside the base directory: {0:?}")]
+    #[error("chart illegally contains content outside the base directory: {}", quote(.0))]
     OutsideBase(String),
     /// A name leads out of the chart.
     #[error("chart illegally references parent directory")]
@@ -41,13 +42,13 @@ pub enum ArchiveError {
     #[error("decompressed chart is larger than the maximum size {MAX_CHART_BYTES}")]
     TooLarge,
     /// A file is too large.
-    #[error("decompressed chart file {0:?} is larger than the maximum file size {MAX_FILE_BYTES}")]
+    #[error("decompressed chart file {} is larger than the maximum file size {MAX_FILE_BYTES}", quote(.0))]
     FileTooLarge(String),
     /// The archive has more files than a chart may have.
     #[error("chart archive has more than {MAX_FILES} files")]
     TooManyFiles,
     /// An entry is a symbolic or hard link or a device.
-    #[error("chart archive contains {0:?}, which is a link or device, not a file")]
+    #[error("chart archive contains {}, which is a link or device, not a file", quote(.0))]
     NotAFile(String),
     /// The archive has no files.
     #[error("no files in chart archive")]

@@ -1,5 +1,7 @@
 //! Capabilities of the target cluster: its version and API versions.
 
+use switchboard_object::quote::quote;
+
 use crate::typed::DecodeError;
 
 /// Kubernetes version that Helm assumes by default.
@@ -57,18 +59,22 @@ impl KubeVersion {
             parts.push(part);
         }
         if parts.is_empty() {
-            return Err(DecodeError(format!("could not parse {text:?} as version")));
+            return Err(DecodeError(format!("could not parse {} as version", quote(text))));
         }
         if parts.len() < 2 {
-            return Err(DecodeError(format!("illegal version string {text:?}")));
+            return Err(DecodeError(format!("illegal version string {}", quote(text))));
         }
         if parts[0].starts_with('0') && parts[0] != "0" {
-            return Err(DecodeError(format!("illegal zero-prefixed version component {:?} in {text:?}", parts[0])));
+            return Err(DecodeError(format!(
+                "illegal zero-prefixed version component {} in {}",
+                quote(parts[0]),
+                quote(text)
+            )));
         }
         let number = |part: &str| {
             part.parse::<u64>().map_err(|_| {
-                let why = format!("strconv.ParseUint: parsing {part:?}: value out of range");
-                DecodeError(format!("illegal non-numeric version component {part:?} in {text:?}: {why}"))
+                let why = format!("strconv.ParseUint: parsing {}: value out of range", quote(part));
+                DecodeError(format!("illegal non-numeric version component {} in {}: {why}", quote(part), quote(text)))
             })
         };
         let numbers = parts.iter().map(|part| number(part)).collect::<Result<Vec<_>, _>>()?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use switchboard_object::Map;
+use switchboard_object::quote::quote;
 use switchboard_template::Str;
 
 use crate::archive::{ArchiveBudget, ArchiveError, read_archive};
@@ -46,7 +47,7 @@ pub struct Chart {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The path does not exist.
-    #[error("path {0:?} not found")]
+    #[error("path {} not found", quote(.0))]
     NotFound(String),
     /// The file cannot be read.
     #[error("open {path}: {}", error_text(source))]

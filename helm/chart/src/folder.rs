@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use switchboard_object::quote::quote;
+
 use crate::archive::{MAX_FILE_BYTES, MAX_FILES};
 use crate::file::ChartFile;
 use crate::ignore::{self, IgnoreRuleError, IgnoreRules};
@@ -46,7 +48,7 @@ pub enum FolderError {
     #[error("cannot load irregular file {} as it has file mode type bits set", .0.display())]
     Irregular(PathBuf),
     /// The file is too large.
-    #[error("chart file {0:?} is larger than the maximum file size {MAX_FILE_BYTES}")]
+    #[error("chart file {} is larger than the maximum file size {MAX_FILE_BYTES}", quote(.0))]
     FileTooLarge(String),
     /// All files together are too large or too many.
     #[error("chart folder {} has more than {MAX_FOLDER_BYTES} bytes or {MAX_FILES} files\nhint: list files that are not part of the chart in its .helmignore", .0.display())]

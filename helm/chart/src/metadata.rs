@@ -1,6 +1,7 @@
 //! Metadata of a chart in `Chart.yaml`.
 
 use crate::version_range::is_version;
+use switchboard_object::quote::quote;
 use switchboard_object::{Map, Value};
 
 use crate::typed::{DecodeError, StructFields, mismatch};
@@ -132,7 +133,7 @@ impl ChartMetadata {
             return refused("chart.metadata.version is required");
         }
         if !is_version(&self.version) {
-            return refused(format!("chart.metadata.version {:?} is invalid", self.version));
+            return refused(format!("chart.metadata.version {} is invalid", quote(&self.version)));
         }
         if !matches!(self.kind.as_str(), "" | "application" | "library") {
             return refused("chart.metadata.type must be application or library");
@@ -152,10 +153,10 @@ impl ChartMetadata {
             return refused("chart.metadata.name is required");
         }
         if name == "." || name == ".." {
-            return refused(format!("chart.metadata.name {name:?} is not allowed"));
+            return refused(format!("chart.metadata.name {} is not allowed", quote(name)));
         }
         if name.contains('/') {
-            return refused(format!("chart.metadata.name {name:?} is invalid"));
+            return refused(format!("chart.metadata.name {} is invalid", quote(name)));
         }
         Ok(())
     }
@@ -170,11 +171,14 @@ impl ChartMetadata {
             texts.into_iter().chain([&mut dependency.condition]).chain(&mut dependency.tags).for_each(sanitize);
             let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if !dependency.alias.chars().all(legal) {
-                return refused(format!("dependency {:?} has disallowed characters in the alias", dependency.name));
+                return refused(format!(
+                    "dependency {} has disallowed characters in the alias",
+                    quote(&dependency.name)
+                ));
             }
             let key = dependency.effective_name();
             if !seen.insert(key.to_string()) {
-                return refused(format!("more than one dependency with name or alias {key:?}"));
+                return refused(format!("more than one dependency with name or alias {}", quote(key)));
             }
         }
         Ok(())

@@ -55,7 +55,7 @@ pub enum OpenShiftTemplateError {
     #[error("failed to read input object (not a Template?): {0}")]
     Unreadable(#[from] DecodeError),
     /// The object has another kind.
-    #[error("unable to parse {name:?}, not a valid Template but {kind}")]
+    #[error("unable to parse {}, not a valid Template but {kind}", quote(.name))]
     OtherKind {
         /// Name of the object.
         name: String,

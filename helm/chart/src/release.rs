@@ -1,5 +1,7 @@
 //! Releases: named installations of a chart.
 
+use switchboard_object::quote::quote;
+
 /// Maximum length of a release's name.
 const MAX_NAME_BYTES: usize = 53;
 const PATTERN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
@@ -50,7 +52,6 @@ pub enum ReleaseNameError {
     Missing,
     /// The name does not suit Kubernetes objects.
     #[error(
-        "release name check failed: release name {0:?}: invalid release name, must match regex {PATTERN} and the length must not be longer than {MAX_NAME_BYTES}"
-    )]
+        "release name check failed: release name {}: invalid release name, must match regex {PATTERN} and the length must not be longer than {MAX_NAME_BYTES}", quote(.0))]
     Invalid(String),
 }

@@ -15,6 +15,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use switchboard_object::quote::quote;
 use switchboard_object::{Map, yaml as yaml_object};
 use switchboard_template::sprig::SystemInputs;
 use switchboard_template::{
@@ -355,7 +356,7 @@ fn execute_all(
 /// Formats a value like Go's log.
 fn logged(text: &str) -> String {
     let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '=' | '\\');
-    if !text.is_empty() && text.chars().all(plain) { text.to_string() } else { format!("{text:?}") }
+    if !text.is_empty() && text.chars().all(plain) { text.to_string() } else { quote(text) }
 }
 
 /// Creates the error for output that is not text and thus not YAML.

@@ -16,6 +16,7 @@ mod scalar;
 mod validate;
 
 use switchboard_object::Value;
+use switchboard_object::quote::quote;
 use switchboard_template::sprig::{MAX_COMPILED_BYTES, Regexp};
 
 use number::SchemaNumber;
@@ -38,19 +39,19 @@ pub enum ValuesSchemaError {
     #[error("{0}")]
     Json(String),
     /// The JSON is not a schema of its draft.
-    #[error("{0:?} is not valid against metaschema: {1}")]
+    #[error("{} is not valid against metaschema: {}", quote(.0), .1)]
     Invalid(String, String),
     /// A pattern is not valid in Go's regular expressions.
-    #[error("{0:?} is not valid regex: {1}")]
+    #[error("{} is not valid regex: {}", quote(.0), .1)]
     Regex(String, String),
     /// A `$ref` points to nothing.
-    #[error("json-pointer in {0:?} not found")]
+    #[error("json-pointer in {} not found", quote(.0))]
     Pointer(String),
     /// A `$ref` names an unknown anchor.
-    #[error("anchor in {0:?} not found in schema {1:?}")]
+    #[error("anchor in {} not found in schema {}", quote(.0), quote(.1))]
     Anchor(String, String),
     /// Two schemas have the same name.
-    #[error("duplicate {what} {name:?} in {url:?} at {first:?} and {second:?}")]
+    #[error("duplicate {what} {} in {} at {} and {}", quote(.name), quote(.url), quote(.first), quote(.second))]
     Duplicate {
         /// Kind of the name: `id` or `anchor`.
         what: &'static str,
@@ -64,7 +65,7 @@ pub enum ValuesSchemaError {
         second: String,
     },
     /// A `$ref` or `$schema` refers to a schema that would have to be fetched.
-    #[error("failing loading {0:?}: {1}")]
+    #[error("failing loading {}: {}", quote(.0), .1)]
     Remote(String, String),
 }
 

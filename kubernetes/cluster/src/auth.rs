@@ -21,6 +21,7 @@ pub mod token;
 use std::collections::BTreeMap;
 
 use switchboard_object::kind::GroupResource;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 /// Group of every authenticated user.
@@ -164,14 +165,19 @@ impl Attributes {
     fn sentence(&self) -> String {
         let (user, verb) = (&self.user.name, &self.verb);
         if !self.is_resource {
-            return format!("User {user:?} cannot {verb} path {:?}", self.path);
+            return format!("User {} cannot {verb} path {}", quote(user), quote(&self.path));
         }
         let resource = self.combined_resource();
         let place = match self.namespace.as_str() {
             "" => "at the cluster scope".to_string(),
-            namespace => format!("in the namespace {namespace:?}"),
+            namespace => format!("in the namespace {}", quote(namespace)),
         };
-        format!("User {user:?} cannot {verb} resource {resource:?} in API group {:?} {place}", self.group)
+        format!(
+            "User {} cannot {verb} resource {} in API group {} {place}",
+            quote(user),
+            quote(&resource),
+            quote(&self.group)
+        )
     }
 
     /// Returns `pods`, or `pods/log`.
@@ -185,7 +191,7 @@ impl Attributes {
 
 /// Formats a list of strings as Go's `%q`.
 pub(crate) fn quoted_list(items: &[String]) -> String {
-    let quoted: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
+    let quoted: Vec<String> = items.iter().map(|item| quote(item)).collect();
     format!("[{}]", quoted.join(" "))
 }
 

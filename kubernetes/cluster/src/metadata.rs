@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use switchboard_object::field::{FieldError, FieldErrorKind};
 use switchboard_object::name;
+use switchboard_object::quote::quote;
 
 /// Largest size of an object's annotations, keys and values.
 pub const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
@@ -263,7 +264,7 @@ fn new_finalizers(new: &Value, old: &Value, path: &str) -> Vec<FieldError> {
     if extra.is_empty() {
         return Vec::new();
     }
-    let quoted: Vec<String> = extra.iter().map(|f| format!("{f:?}")).collect();
+    let quoted: Vec<String> = extra.iter().map(|f| quote(f)).collect();
     let detail = format!(
         "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
         quoted.join(", ")

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::Value;
 
 mod builtin;
+mod check_result;
 pub(crate) mod correlate;
 mod crd;
 mod crd_defaults;

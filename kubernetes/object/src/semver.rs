@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::quote::quote;
+
 /// A semantic version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SemVersion {
@@ -141,13 +143,13 @@ fn compare_parts(a: &str, b: &str) -> Ordering {
 
 fn strict_number(text: &str, name: &str) -> Result<u64, String> {
     if !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!("Invalid character(s) found in {} number {text:?}", name.to_lowercase()));
+        return Err(format!("Invalid character(s) found in {} number {}", name.to_lowercase(), quote(text)));
     }
     if text.len() > 1 && text.starts_with('0') {
-        return Err(format!("{name} number must not contain leading zeroes {text:?}"));
+        return Err(format!("{name} number must not contain leading zeroes {}", quote(text)));
     }
     let reason = if text.is_empty() { "invalid syntax" } else { "value out of range" };
-    text.parse().map_err(|_| format!("strconv.ParseUint: parsing {text:?}: {reason}"))
+    text.parse().map_err(|_| format!("strconv.ParseUint: parsing {}: {reason}", quote(text)))
 }
 
 /// Whether all characters are allowed in a part of a prerelease or of metadata.
@@ -165,16 +167,20 @@ fn check_prerelease(part: &str) -> Result<(), String> {
         return Err("Prerelease is empty".into());
     }
     if has_leading_zero(part) {
-        return Err(format!("Numeric PreRelease version must not contain leading zeroes {part:?}"));
+        return Err(format!("Numeric PreRelease version must not contain leading zeroes {}", quote(part)));
     }
-    if is_identifier(part) { Ok(()) } else { Err(format!("Invalid character(s) found in prerelease {part:?}")) }
+    if is_identifier(part) { Ok(()) } else { Err(format!("Invalid character(s) found in prerelease {}", quote(part))) }
 }
 
 fn check_metadata(part: &str) -> Result<(), String> {
     if part.is_empty() {
         return Err("Build meta data is empty".into());
     }
-    if is_identifier(part) { Ok(()) } else { Err(format!("Invalid character(s) found in build meta data {part:?}")) }
+    if is_identifier(part) {
+        Ok(())
+    } else {
+        Err(format!("Invalid character(s) found in build meta data {}", quote(part)))
+    }
 }
 
 #[cfg(test)]

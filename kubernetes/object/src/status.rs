@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::Value;
 use crate::field::FieldError;
 use crate::kind::{GroupResource, GroupVersionKind};
+use crate::quote::quote;
 
 /// Error response, as a client receives it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -38,19 +39,19 @@ impl Status {
 
     /// 404: the object does not exist.
     pub fn not_found(resource: &GroupResource, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{resource} {name:?} not found"))
+        Self::new(404, "NotFound", format!("{resource} {} not found", quote(name)))
             .with_details(object_details(resource, name))
     }
 
     /// 409: an object with that name exists.
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
-        Self::new(409, "AlreadyExists", format!("{resource} {name:?} already exists"))
+        Self::new(409, "AlreadyExists", format!("{resource} {} already exists", quote(name)))
             .with_details(object_details(resource, name))
     }
 
     /// 409: the write is based on an older revision, or a precondition failed.
     pub fn conflict(resource: &GroupResource, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {resource} {name:?}: {why}");
+        let message = format!("Operation cannot be fulfilled on {resource} {}: {why}", quote(name));
         Self::new(409, "Conflict", message).with_details(object_details(resource, name))
     }
 
@@ -68,7 +69,7 @@ impl Status {
         };
         let mut details = json!({"name": name, "group": kind.group, "kind": kind.kind, "causes": causes});
         drop_empty(&mut details);
-        Self::new(422, "Invalid", format!("{group_kind} {name:?} is invalid: {what}")).with_details(details)
+        Self::new(422, "Invalid", format!("{group_kind} {} is invalid: {what}", quote(name))).with_details(details)
     }
 
     /// 400: malformed request.
@@ -86,7 +87,7 @@ impl Status {
         let subject = match (resource.resource.is_empty(), name.is_empty()) {
             (true, _) => "forbidden".to_string(),
             (false, true) => format!("{resource} is forbidden"),
-            (false, false) => format!("{resource} {name:?} is forbidden"),
+            (false, false) => format!("{resource} {} is forbidden", quote(name)),
         };
         Self::new(403, "Forbidden", format!("{subject}: {message}")).with_details(object_details(resource, name))
     }
@@ -161,3 +162,6 @@ fn unique(errors: &[FieldError]) -> Vec<String> {
     }
     texts
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use switchboard_object::quote::quote;
 
 use crate::object_fields::text;
 use crate::target::ResourceKey;
@@ -63,8 +64,10 @@ impl DestinationCluster {
         let ResourceKey { kind, namespace, name, .. } = key;
         match (self.manages(namespace), namespace.is_empty()) {
             (true, _) => None,
-            (_, true) => Some(format!("Cluster level {kind} {name:?} can not be managed when in namespaced mode")),
-            _ => Some(format!("Namespace {namespace:?} for {kind} {name:?} is not managed")),
+            (_, true) => {
+                Some(format!("Cluster level {kind} {} can not be managed when in namespaced mode", quote(name)))
+            }
+            _ => Some(format!("Namespace {} for {kind} {} is not managed", quote(namespace), quote(name))),
         }
     }
 }
@@ -101,7 +104,11 @@ pub fn resolve(destination: &Value, named: &[DestinationCluster]) -> Result<Dest
             }
         }
         (server, "") => all().find(|one| one.server == server).cloned().ok_or_else(|| {
-            format!("error getting cluster by server {server:?}: rpc error: code = NotFound desc = cluster {server:?} not found")
+            format!(
+                "error getting cluster by server {}: rpc error: code = NotFound desc = cluster {} not found",
+                quote(server),
+                quote(server)
+            )
         }),
         (server, name) => {
             Err(format!("application destination can't have both name and server defined: {name} {server}"))

@@ -5,6 +5,7 @@ mod chart;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use switchboard_object::quote::quote;
 use switchboard_object::yaml;
 
 use crate::glob;
@@ -105,7 +106,7 @@ fn directory(source: &Value, files: &FolderFiles) -> Result<Vec<Value>, String> 
 fn documents(name: &str, content: &str) -> Result<Vec<Value>, String> {
     let base = name.rsplit('/').next().unwrap_or(name);
     let looks_like_one = ["apiVersion:", "kind:", "metadata:"].iter().all(|word| content.contains(word));
-    let broken = |why: String| format!("Failed to unmarshal {base:?}: failed to unmarshal manifest: {why}");
+    let broken = |why: String| format!("Failed to unmarshal {}: failed to unmarshal manifest: {why}", quote(base));
     let read = match yaml::read_all(content) {
         Ok(read) => read,
         // YAML files without manifests are ignored.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use switchboard_chart::capabilities::{Capabilities, KubeVersion};
 use switchboard_chart::render::ClusterLookup;
 use switchboard_object::causes::root_cause;
+use switchboard_object::quote::quote;
 use tokio::runtime::Handle;
 
 use super::flags::ClusterAccessArgs;
@@ -194,7 +195,9 @@ async fn config(access: &ClusterAccessArgs) -> Result<Config, String> {
         ClusterArgs { kubeconfig: access.kubeconfig.clone(), context: non_empty(&access.kube_context).cloned() };
     let mut config = match cluster_args.config().await {
         Ok(config) => config,
-        Err(ClusterArgsError::NoContext { name, .. }) => return Err(format!("context {name:?} does not exist")),
+        Err(ClusterArgsError::NoContext { name, .. }) => {
+            return Err(format!("context {} does not exist", quote(&name)));
+        }
         Err(ClusterArgsError::Nowhere | ClusterArgsError::Missing(_))
             if non_empty(&access.kube_apiserver).is_some() =>
         {
@@ -203,7 +206,8 @@ async fn config(access: &ClusterAccessArgs) -> Result<Config, String> {
         Err(error) => return Err(root_cause(&error)),
     };
     if let Some(server) = non_empty(&access.kube_apiserver) {
-        config.cluster_url = server.parse().map_err(|error| format!("{server:?} is not a valid URL: {error}"))?;
+        config.cluster_url =
+            server.parse().map_err(|error| format!("{} is not a valid URL: {error}", quote(server)))?;
     }
     if let Some(file) = &access.kube_ca_file {
         config.root_cert = None;
@@ -227,7 +231,7 @@ async fn config(access: &ClusterAccessArgs) -> Result<Config, String> {
 /// Returns Helm's error for an unreachable cluster, and logs it as Helm does.
 fn unreachable(cause: String) -> String {
     let error_text = format!("cluster reachability check failed: kubernetes cluster unreachable: {cause}");
-    print_stderr(format!("level=ERROR msg={error_text:?}"));
+    print_stderr(format!("level=ERROR msg={}", quote(&error_text)));
     error_text
 }
 
@@ -263,11 +267,14 @@ impl ClusterLookup for LiveView {
         if !self.kinds.serves(api_version) {
             let missing = "the server could not find the requested resource";
             print_stderr(format!(
-                "level=ERROR msg=\"unable to retrieve resource list\" GroupVersion={api_version} error={missing:?}"
+                "level=ERROR msg=\"unable to retrieve resource list\" GroupVersion={api_version} error={}",
+                quote(missing)
             ));
             let which = format!("{api_version}, Kind={kind}");
             print_stderr(format!(
-                "level=ERROR msg=\"unable to get apiresource\" groupVersionKind={which:?} error={missing:?}"
+                "level=ERROR msg=\"unable to get apiresource\" groupVersionKind={} error={}",
+                quote(&which),
+                quote(missing)
             ));
             return Err(format!("unable to get apiresource from unstructured: {which}: {missing}"));
         }

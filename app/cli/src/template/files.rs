@@ -7,6 +7,7 @@ use std::path::{Component, Path};
 
 use switchboard_chart::output::{OutputOptions, hooks, manifests, part};
 use switchboard_chart::render::RenderedChart;
+use switchboard_object::quote::quote;
 
 /// Maximum size of a values file.
 const MAX_VALUES_BYTES: u64 = 64 * 1024 * 1024;
@@ -68,7 +69,7 @@ pub fn write_all(rendered: &RenderedChart, options: &OutputOptions, folder: &Pat
 
 fn write(folder: &Path, name: &str, text: &str, append: bool) -> Result<(), String> {
     if Path::new(name).components().any(|part| !matches!(part, Component::Normal(_))) {
-        return Err(format!("template {name:?} leads out of the output folder"));
+        return Err(format!("template {} leads out of the output folder", quote(name)));
     }
     let path = folder.join(name);
     let failed = |error: io::Error| format!("open {}: {}", path.display(), words(&error));

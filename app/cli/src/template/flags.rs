@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args};
 use switchboard_chart::value_options::ValueOptions;
+use switchboard_object::quote::quote;
 
 use crate::stderr::print_stderr;
 
@@ -131,7 +132,7 @@ impl FetchArgs {
     /// Returns Helm's text if something would have to be fetched, verified or started.
     pub fn chart_path(&self, path: &str, debug: bool) -> Result<String, String> {
         if debug {
-            print_stderr(format!("level=DEBUG msg=\"Original chart version\" version={:?}", self.version));
+            print_stderr(format!("level=DEBUG msg=\"Original chart version\" version={}", quote(&self.version)));
             if self.version.is_empty() && self.devel {
                 print_stderr("level=DEBUG msg=\"setting version to >0.0.0-0\"");
             }
@@ -139,14 +140,15 @@ impl FetchArgs {
         if !self.post_renderer.is_empty() {
             let plugin = &self.post_renderer;
             return Err(format!(
-                "invalid argument {plugin:?} for \"--post-renderer\" flag: plugin: {{Name:{plugin} Type:postrenderer/v1}} not found\nhint: plugins are not started; pipe the output to the post-renderer: switchboard template ... | {plugin}"
+                "invalid argument {} for \"--post-renderer\" flag: plugin: {{Name:{plugin} Type:postrenderer/v1}} not found\nhint: plugins are not started; pipe the output to the post-renderer: switchboard template ... | {plugin}",
+                quote(plugin)
             ));
         }
         let path = path.trim();
         if !self.repo.is_empty() {
             return Err(format!(
-                "looks like {:?} is not a valid chart repository or cannot be reached\n{NOT_FETCHED}",
-                self.repo
+                "looks like {} is not a valid chart repository or cannot be reached\n{NOT_FETCHED}",
+                quote(&self.repo)
             ));
         }
         check_local(path)?;
@@ -168,7 +170,7 @@ fn check_local(path: &str) -> Result<(), String> {
         return Ok(());
     }
     if path.starts_with('.') || path.starts_with('/') {
-        return Err(format!("path {path:?} not found"));
+        return Err(format!("path {} not found", quote(path)));
     }
     let words = match path.split_once('/') {
         Some((repository, _)) if !path.contains("://") => format!("repo {repository} not found"),

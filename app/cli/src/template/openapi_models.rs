@@ -1,6 +1,7 @@
 //! Validation of objects by a cluster's OpenAPI document, like kubectl for types that the server does not validate.
 
 use serde_json::Value;
+use switchboard_object::quote::quote;
 
 /// Maximum depth of schema references and nested values.
 const MAX_DEPTH: usize = 200;
@@ -72,12 +73,12 @@ impl SchemaVisitor<'_> {
         for (key, item) in sorted(map).into_iter().filter(|(_, item)| !item.is_null()) {
             match schema["properties"].get(key) {
                 Some(inner) => self.visit(item, inner, &format!("{at}.{key}"), &format!("{place}.{key}"), depth + 1),
-                None => self.add(at, format!("unknown field {key:?} in {place}")),
+                None => self.add(at, format!("unknown field {} in {place}", quote(key))),
             }
         }
         for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             if map.get(required).is_none_or(Value::is_null) {
-                self.add(at, format!("missing required field {required:?} in {place}"));
+                self.add(at, format!("missing required field {} in {place}", quote(required)));
             }
         }
     }
@@ -128,7 +129,7 @@ impl SchemaVisitor<'_> {
             Value::Array(_) => "array",
             Value::Object(_) => "map",
         };
-        self.add(at, format!("invalid type for {place}: got {got:?}, expected {expected:?}"));
+        self.add(at, format!("invalid type for {place}: got {}, expected {}", quote(got), quote(expected)));
     }
 
     fn add(&mut self, at: &str, problem: String) {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use switchboard_chart::manifest::split;
 use switchboard_chart::output::{OutputOptions, manifests};
 use switchboard_chart::render::RenderedChart;
+use switchboard_object::quote::quote;
 use switchboard_object::{json, json_type, yaml};
 
 use super::cluster::{ClusterInfo, ServedResource, error_message, get, list, path};
@@ -46,9 +47,9 @@ fn place(source: &str, object: &Value) -> String {
     let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
     let which = match (kind.is_empty(), name.is_empty()) {
         (true, true) => "an object".to_string(),
-        (true, false) => format!("{name:?}"),
+        (true, false) => quote(&name),
         (false, true) => kind,
-        (false, false) => format!("{kind} {name:?}"),
+        (false, false) => format!("{kind} {}", quote(&name)),
     };
     format!("\n  {source}: rendered {which}")
 }
@@ -212,7 +213,9 @@ impl ManifestValidator<'_> {
             let (name, namespace) = (part("name"), part("namespace"));
             let why = no_match(&api_version, &kind);
             return Err(vec![format!(
-                "resource mapping not found for name: {name:?} namespace: {namespace:?} from \"\": {why}\nensure CRDs are installed first"
+                "resource mapping not found for name: {} namespace: {} from \"\": {why}\nensure CRDs are installed first",
+                quote(name),
+                quote(namespace)
             )]);
         };
         match is_list {
@@ -272,7 +275,7 @@ async fn check_ownership(
         _ => {}
     }
     let kind = placed.object["kind"].as_str().unwrap_or_default();
-    let which = format!("{kind} {:?} in namespace {:?}", placed.name, placed.namespace);
+    let which = format!("{kind} {} in namespace {}", quote(&placed.name), quote(&placed.namespace));
     let failed = |why: String| Err(format!("could not get information about the resource {which}: {why}"));
     if placed.name.is_empty() {
         return failed("resource name may not be empty".to_string());
@@ -303,8 +306,10 @@ fn ownership_problems(found: &Value, look: &ValidationOptions<'_>) -> Vec<String
     let problem = |(what, map, key, expected): &(&str, &Value, &str, &str)| {
         let why = match map[*key].as_str() {
             Some(value) if value == *expected => return None,
-            Some(value) => format!("key {key:?} must equal {expected:?}: current value is {value:?}"),
-            None => format!("missing key {key:?}: must be set to {expected:?}"),
+            Some(value) => {
+                format!("key {} must equal {}: current value is {}", quote(key), quote(expected), quote(value))
+            }
+            None => format!("missing key {}: must be set to {}", quote(key), quote(expected)),
         };
         Some(format!("{what} validation error: {why}"))
     };
@@ -312,7 +317,7 @@ fn ownership_problems(found: &Value, look: &ValidationOptions<'_>) -> Vec<String
 }
 
 fn no_match(api_version: &str, kind: &str) -> String {
-    format!("no matches for kind {kind:?} in version {api_version:?}")
+    format!("no matches for kind {} in version {}", quote(kind), quote(api_version))
 }
 
 fn type_meta(object: &Value) -> (String, String) {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use switchboard_object::glob::{Glob, GlobOptions};
+use switchboard_object::quote::quote;
 use switchboard_template::{
     Error, Execution, HostObject, Method, NEW_PART_STEPS, NamedType, READ_PART_STEPS, ReflectType, Signature, Str,
     TypeShape, Value,
@@ -102,7 +103,7 @@ fn table_at(this: &Value, path: &str) -> Result<Value, String> {
 
 fn values_table(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> MethodResult {
     let path = argument(arguments);
-    table_at(this, &path.to_text()).map_err(|key| Error::call(format!("{key:?} is not a table")))
+    table_at(this, &path.to_text()).map_err(|key| Error::call(format!("{} is not a table", quote(&key))))
 }
 
 fn path_value(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> MethodResult {
@@ -117,7 +118,7 @@ fn path_value(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Metho
     let found = table.and_then(|table| table.as_map()?.get(key.as_bytes()));
     match found {
         Some(value) if value.as_map().is_none() => Ok(value),
-        _ => Err(Error::call(format!("{key:?} is not a value"))),
+        _ => Err(Error::call(format!("{} is not a value", quote(key)))),
     }
 }
 

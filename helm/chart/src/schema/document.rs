@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use switchboard_object::quote::quote;
 use switchboard_object::{Map, Value};
 
 use super::{ValuesSchema, ValuesSchemaError, compile, meta};
@@ -84,7 +85,7 @@ pub fn unknown(url: &str) -> ValuesSchemaError {
     let fetched = ["http:", "https:", "file:", "urn:"].iter().any(|scheme| url.starts_with(scheme));
     let why = match fetched {
         true => "remote schemas are not fetched".to_string(),
-        false => format!("no URLLoader registered for {url:?}"),
+        false => format!("no URLLoader registered for {}", quote(url)),
     };
     ValuesSchemaError::Remote(url.to_string(), why)
 }

@@ -2,6 +2,7 @@
 
 use std::net::Ipv6Addr;
 
+use switchboard_object::quote::{quote, quote_for_time, quote_rune};
 use switchboard_template::sprig::Regexp;
 
 type FormatResult = Result<(), String>;
@@ -59,7 +60,7 @@ fn uuid(text: &str) -> FormatResult {
             return refuse(format!("element {} must be {length} characters long", index + 1));
         }
         if let Some(other) = group.chars().find(|c| !c.is_ascii_hexdigit()) {
-            return refuse(format!("non-hex character {other:?}"));
+            return refuse(format!("non-hex character {}", quote_rune(other, false)));
         }
     }
     Ok(())
@@ -95,8 +96,8 @@ fn duration(text: &str) -> FormatResult {
             let Some(unit) = part[digits..].chars().next() else { return refuse("missing unit") };
             match units.find(unit) {
                 Some(at) => units = &units[at + 1..],
-                None if all.contains(unit) => return refuse(format!("unit {unit:?} out of order")),
-                None => return refuse(format!("invalid unit {unit:?}")),
+                None if all.contains(unit) => return refuse(format!("unit {} out of order", quote_rune(unit, false))),
+                None => return refuse(format!("invalid unit {}", quote_rune(unit, false))),
             }
             part = &part[digits + unit.len_utf8()..];
         }
@@ -116,7 +117,7 @@ fn ipv4(text: &str) -> FormatResult {
         match group.parse::<i64>() {
             Ok(0..=255) => {}
             Ok(_) => return refuse("decimal must be between 0 and 255"),
-            Err(_) => return refuse(format!("strconv.Atoi: parsing {group:?}: invalid syntax")),
+            Err(_) => return refuse(format!("strconv.Atoi: parsing {}: invalid syntax", quote(group))),
         }
     }
     Ok(())
@@ -131,7 +132,7 @@ fn ipv6(text: &str) -> FormatResult {
     }
     match text.parse::<Ipv6Addr>() {
         Ok(_) => Ok(()),
-        Err(_) => refuse(format!("ParseAddr({text:?}): unable to parse IP")),
+        Err(_) => refuse(format!("ParseAddr({}): unable to parse IP", quote(text))),
     }
 }
 
@@ -151,7 +152,7 @@ fn hostname(text: &str) -> FormatResult {
             return refuse("label ends with hyphen");
         }
         if let Some(other) = label.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '-') {
-            return refuse(format!("invalid character {other:?}"));
+            return refuse(format!("invalid character {}", quote_rune(other, false)));
         }
     }
     Ok(())
@@ -193,21 +194,22 @@ fn local_part(local: &str) -> FormatResult {
     }
     let legal = |c: char| c.is_ascii_alphanumeric() || ".!#$%&'*+-/=?^_`{|}~".contains(c);
     match local.chars().find(|c| !legal(*c)) {
-        Some(other) => refuse(format!("invalid character {other:?}")),
+        Some(other) => refuse(format!("invalid character {}", quote_rune(other, false))),
         None => Ok(()),
     }
 }
 
 fn date(text: &str) -> FormatResult {
     let bytes = text.as_bytes();
+    let quoted = quote_for_time(bytes);
     let number = |from: usize, to: usize| text.get(from..to).and_then(|part| part.parse::<u32>().ok());
     let shaped = bytes.len() == 10 && bytes[4] == b'-' && bytes[7] == b'-';
     let parts = (number(0, 4), number(5, 7), number(8, 10));
     let (Some(year), Some(month), Some(day)) = parts else {
-        return refuse(format!("parsing time {text:?} as \"2006-01-02\": cannot parse {text:?} as \"2006\""));
+        return refuse(format!("parsing time {quoted} as \"2006-01-02\": cannot parse {quoted} as \"2006\""));
     };
     if !shaped {
-        return refuse(format!("parsing time {text:?} as \"2006-01-02\": cannot parse {text:?} as \"2006\""));
+        return refuse(format!("parsing time {quoted} as \"2006-01-02\": cannot parse {quoted} as \"2006\""));
     }
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
@@ -217,10 +219,10 @@ fn date(text: &str) -> FormatResult {
         _ => 31,
     };
     if !(1..=12).contains(&month) {
-        return refuse(format!("parsing time {text:?}: month out of range"));
+        return refuse(format!("parsing time {quoted}: month out of range"));
     }
     if day == 0 || day > days {
-        return refuse(format!("parsing time {text:?}: day out of range"));
+        return refuse(format!("parsing time {quoted}: day out of range"));
     }
     Ok(())
 }
@@ -299,7 +301,7 @@ fn semver(text: &str) -> FormatResult {
                 return refuse(format!("{what} identifier is empty"));
             }
             if let Some(other) = id.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '-') {
-                return refuse(format!("invalid character {other:?} in {what} identifier"));
+                return refuse(format!("invalid character {} in {what} identifier", quote_rune(other, false)));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use switchboard_object::quote::quote;
 use switchboard_object::{Map, Value};
 
 use super::compare::{equal, first_duplicate, missing, not_among, type_of};
@@ -107,7 +108,8 @@ impl<'a> SchemaValidator<'a> {
             None => Ok(()),
             Some((first, _)) => {
                 let (again, first) = (self.keywords(last), self.keywords(first));
-                let cycle = format!("both {again} and {first} resolve to {:?} causing reference cycle", node.location);
+                let cycle =
+                    format!("both {again} and {first} resolve to {} causing reference cycle", quote(&node.location));
                 Err(self.problem(cycle))
             }
         }

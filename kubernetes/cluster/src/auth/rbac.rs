@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use switchboard_object::kind::GroupResource;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use super::{Attributes, AuthorizerDecision, MASTERS, User, split_service_account};
@@ -136,7 +137,7 @@ impl Policy {
         let (found, word) = match role.kind.as_str() {
             "ClusterRole" => (self.cluster_roles.get(&role.name), "clusterrole"),
             "Role" => (self.roles.get(namespace).and_then(|roles| roles.get(&role.name)), "role"),
-            other => return Err(Status::internal(format!("unsupported role reference kind: {other:?}"))),
+            other => return Err(Status::internal(format!("unsupported role reference kind: {}", quote(other)))),
         };
         found.cloned().ok_or_else(|| Status::not_found(&GroupResource::new(GROUP, word), &role.name))
     }
@@ -234,7 +235,7 @@ impl RbacBinding {
             _ => subject.name.clone(),
         };
         let role = &self.role_ref;
-        format!("{kind} {name:?} of {} {:?} to {} {whom:?}", role.kind, role.name, subject.kind)
+        format!("{kind} {} of {} {} to {} {}", quote(&name), role.kind, quote(&role.name), subject.kind, quote(&whom))
     }
 }
 

@@ -26,3 +26,11 @@ fn service_account_names_are_split_only_when_valid() {
         assert_eq!(split_service_account(bad), None, "{bad}");
     }
 }
+
+#[test]
+fn users_and_paths_are_quoted_as_go_does() {
+    let path = Attributes::path(User::named("a\u{7}\u{200b}\u{301}é"), "get", "/\u{7}");
+    let expected = "forbidden: User \"a\\a\\u200b\u{301}é\" cannot get path \"/\\a\"";
+    assert_eq!(path.forbidden("").message, expected);
+    assert_eq!(quoted_list(&["\u{7}".to_string(), "é".to_string()]), r#"["\a" "é"]"#);
+}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use switchboard_object::quote::quote;
 
 use crate::registry::ApiGroup;
 use crate::resource::ServedResource;
@@ -151,7 +152,7 @@ impl NameClaims<'_> {
     fn one(&mut self, key: &str, used: &dyn Fn(&str) -> bool, reason: &'static str) {
         let wanted = self.asked[key].as_str().unwrap_or_default();
         if wanted != self.accepted[key].as_str().unwrap_or_default() && used(wanted) {
-            self.conflict = Some((reason, format!("{wanted:?} is already in use")));
+            self.conflict = Some((reason, format!("{} is already in use", quote(wanted))));
         } else {
             keep(&mut self.next, key, &self.asked[key]);
         }
@@ -161,7 +162,7 @@ impl NameClaims<'_> {
         let own: Vec<&str> = strings(&self.accepted["shortNames"]).collect();
         let conflicts: Vec<String> = strings(&self.asked["shortNames"])
             .filter(|name| !own.contains(name) && used(name))
-            .map(|name| format!("{name:?} is already in use"))
+            .map(|name| format!("{} is already in use", quote(name)))
             .collect();
         let message = match conflicts.as_slice() {
             [] => return keep(&mut self.next, "shortNames", &self.asked["shortNames"]),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use jiff::Timestamp;
 use switchboard_object::Value;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use crate::request::query::UrlQuery;
@@ -51,7 +52,7 @@ impl DumpLogs {
         let key = (namespace.to_string(), name.to_string(), container.clone(), previous);
         let Some(log) = self.by_container.get(&key) else {
             let what = if previous { "previous terminated container" } else { "log of container" };
-            let message = format!("{what} {container:?} in pod {name:?} not found in the dump");
+            let message = format!("{what} {} in pod {} not found in the dump", quote(&container), quote(name));
             return Err(Status::bad_request(message));
         };
         Ok(ApiResponse::full(200, "text/plain", select_lines(log, query)?))
@@ -86,7 +87,7 @@ fn select_lines(log: &Bytes, query: &UrlQuery) -> Result<Bytes, Status> {
         None => Ok(None),
         Some(text) => match text.parse::<usize>() {
             Ok(number) => Ok(Some(number)),
-            Err(_) => Err(Status::bad_request(format!("invalid {name}: {text:?} is not a number"))),
+            Err(_) => Err(Status::bad_request(format!("invalid {name}: {} is not a number", quote(text)))),
         },
     };
     let mut rest = log.clone();

@@ -1,5 +1,7 @@
 //! Validation of cron schedules.
 
+use switchboard_object::quote::quote;
+
 #[cfg(test)]
 mod tests;
 
@@ -98,6 +100,8 @@ fn plain(text: &str) -> Result<u32, String> {
     match text.parse::<i64>() {
         Ok(number) if number < 0 => Err(format!("negative number ({number}) not allowed: {text}")),
         Ok(number) => Ok(number as u32),
-        Err(_) => Err(format!("failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax")),
+        Err(_) => {
+            Err(format!("failed to parse int from {text}: strconv.Atoi: parsing {}: invalid syntax", quote(text)))
+        }
     }
 }

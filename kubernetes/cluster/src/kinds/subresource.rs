@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_object::field::FieldError;
+use switchboard_object::quote::quote;
 
 use super::WriteContext;
 use super::checks::{at, items, text};
@@ -102,11 +103,11 @@ fn ephemeral_containers(new: &Value, old: &Value) -> Vec<FieldError> {
         let name = text(was, "/name");
         match mine.iter().position(|c| text(c, "/name") == name) {
             None => {
-                let detail = format!("existing ephemeral containers {name:?} may not be removed\n");
+                let detail = format!("existing ephemeral containers {} may not be removed\n", quote(name));
                 errors.push(FieldError::forbidden(path, detail));
             }
             Some(index) if mine[index] != *was => {
-                let detail = format!("existing ephemeral containers {name:?} may not be changed\n");
+                let detail = format!("existing ephemeral containers {} may not be changed\n", quote(name));
                 errors.push(FieldError::forbidden(path, detail));
             }
             Some(_) => {}

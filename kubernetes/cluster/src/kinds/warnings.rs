@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use switchboard_object::quantity::Quantity;
+use switchboard_object::quote::quote;
 
 use super::checks::{at, int, items, text};
 
@@ -126,7 +127,7 @@ fn duplicates(list: &[Value], field: &str, path: &str, out: &mut Vec<String>) {
     for (index, item) in list.iter().enumerate() {
         let value = text(item, &format!("/{field}"));
         if !seen.insert(value) {
-            out.push(format!("{path}[{index}].{field}: duplicate {field} {value:?}"));
+            out.push(format!("{path}[{index}].{field}: duplicate {field} {}", quote(value)));
         }
     }
 }
@@ -153,7 +154,8 @@ fn hidden_variables(container: &Value, path: &str, out: &mut Vec<String>) {
         let hides = variable["valueFrom"].is_object() || value == reference || !value.contains(&reference);
         if !seen.insert(name) && hides {
             out.push(format!(
-                "{path}.env[{index}]: hides previous definition of {name:?}, which may be dropped when using apply"
+                "{path}.env[{index}]: hides previous definition of {}, which may be dropped when using apply",
+                quote(name)
             ));
         }
     }
@@ -175,7 +177,7 @@ fn ports(containers: &[(&Value, String)], out: &mut Vec<String>) {
             let name = text(port, "/name");
             match names.get(name) {
                 _ if name.is_empty() => {}
-                Some(other) => by_name.push(format!("{here}: duplicate port name {name:?} with {other}, services and probes that select ports by name will use {other}")),
+                Some(other) => by_name.push(format!("{here}: duplicate port name {} with {other}, services and probes that select ports by name will use {other}", quote(name))),
                 None => drop(names.insert(name, here)),
             }
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
+use switchboard_object::quote::quote;
 
 use super::checks::{int, items, name_errors, selector, text};
 
@@ -207,7 +208,7 @@ pub(super) fn api_service(object: &Value) -> Vec<FieldError> {
     let (group, version) = (text(spec, "/group"), text(spec, "/version"));
     let (own, wanted) = (text(object, "/metadata/name"), format!("{version}.{group}"));
     if own != wanted && name::path_segment(own).is_empty() {
-        let detail = format!("must be `spec.version+\".\"+spec.group`: {wanted:?}");
+        let detail = format!("must be `spec.version+\".\"+spec.group`: {}", quote(&wanted));
         errors.push(FieldError::invalid("metadata.name", own, detail));
     }
     if group.is_empty() && version != "v1" {

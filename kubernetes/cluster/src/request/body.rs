@@ -6,6 +6,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body_util::BodyExt;
 use switchboard_object::Value;
 use switchboard_object::json;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 use switchboard_object::yaml;
 
@@ -71,7 +72,7 @@ pub fn decode(encoding: Encoding, body: &[u8]) -> Result<DecodedBody, Status> {
     // Every JSON document is YAML, and parsing it as JSON is cheaper.
     if encoding == Encoding::Json || body.first() == Some(&b'{') {
         let document = json::read(body).map_err(|e| Status::bad_request(e.to_string()))?;
-        let duplicates = document.duplicates.iter().map(|path| format!("duplicate field {path:?}")).collect();
+        let duplicates = document.duplicates.iter().map(|path| format!("duplicate field {}", quote(path))).collect();
         return Ok(DecodedBody { value: document.value, duplicates });
     }
     let text = std::str::from_utf8(body).map_err(|_| Status::bad_request("yaml: invalid UTF-8"))?;

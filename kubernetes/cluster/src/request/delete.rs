@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use switchboard_object::Value;
 use switchboard_object::field::FieldError;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use super::list::invalid_options;
@@ -61,8 +62,9 @@ impl DeleteOptions {
         if !kind.is_empty() && kind != "DeleteOptions" {
             let version = body.get("apiVersion").and_then(Value::as_str).filter(|v| !v.is_empty());
             return Err(Status::bad_request(format!(
-                "no kind {kind:?} is registered for version {:?} in scheme \"pkg/runtime/scheme.go:111\"",
-                version.unwrap_or("meta.k8s.io/v1")
+                "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+                quote(kind),
+                quote(version.unwrap_or("meta.k8s.io/v1"))
             )));
         }
         let given = serde_json::from_value(body).map_err(|e| Status::bad_request(e.to_string()))?;

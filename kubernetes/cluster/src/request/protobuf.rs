@@ -11,6 +11,7 @@ mod wire;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
+use switchboard_object::quote::quote;
 
 use self::table::{FieldLayout, MessageField, MessageTable};
 use self::wire::{WireReader, WireValue};
@@ -30,7 +31,7 @@ pub enum ProtobufError {
     #[error("proto: the message is not well formed")]
     Malformed,
     /// The kind is not built in.
-    #[error("no kind {kind:?} is registered for version {version:?}")]
+    #[error("no kind {} is registered for version {}", quote(.kind), quote(.version))]
     UnknownKind {
         /// `apps/v1`.
         version: String,

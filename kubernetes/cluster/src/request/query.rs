@@ -1,5 +1,6 @@
 //! Query parameters, parsed as in Go.
 
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 /// Largest number of parameters.
@@ -67,7 +68,7 @@ impl UrlQuery {
                 PosOverflow | NegOverflow => "value out of range",
                 _ => "invalid syntax",
             };
-            Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
+            Status::bad_request(format!("strconv.ParseInt: parsing {}: {why}", quote(text)))
         })
     }
 }

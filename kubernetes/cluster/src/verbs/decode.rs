@@ -3,6 +3,7 @@
 use switchboard_object::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::kind::{GroupVersion, GroupVersionKind};
+use switchboard_object::quote::quote;
 use switchboard_object::schema;
 use switchboard_object::status::Status;
 
@@ -167,9 +168,13 @@ fn wrong_kind(resource: &ServedResource, version: &GroupVersion, kind: &str) -> 
         };
         format!("converting ({}.{kind}) to ({internal}.{}): unknown conversion", version.version, expected.kind)
     } else {
-        format!("no kind {kind:?} is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\"")
+        format!(
+            "no kind {} is registered for version \"{version}\" in scheme \"pkg/runtime/scheme.go:111\"",
+            quote(kind)
+        )
     };
-    let message = format!("{kind} in version {:?} cannot be handled as a {}: {why}", version.version, expected.kind);
+    let message =
+        format!("{kind} in version {} cannot be handled as a {}: {why}", quote(&version.version), expected.kind);
     Status::bad_request(message)
 }
 
@@ -196,7 +201,7 @@ fn raw_fields(resource: &ServedResource, mut value: Value) -> Result<(Value, Vec
 
 fn cannot_be_handled(resource: &ServedResource, version: &str, why: &str) -> Status {
     let kind = &resource.kind.kind;
-    Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+    Status::bad_request(format!("{kind} in version {} cannot be handled as a {kind}: {why}", quote(version)))
 }
 
 fn unrecognized(resource: &ServedResource, why: &str, sent: &[u8]) -> Status {

@@ -4,6 +4,7 @@ mod chunks;
 
 use bytes::Bytes;
 use serde_json::json;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use self::chunks::ListChunks;
@@ -212,7 +213,7 @@ pub(super) fn parse_revision(text: &str) -> Result<u64, InvalidRevision> {
 
 /// Invalid resourceVersion, with the text of kube-apiserver's storage.
 #[derive(Debug, thiserror::Error)]
-#[error("resourceVersion: Invalid value: {0:?}: {why}", why = self.number())]
+#[error("resourceVersion: Invalid value: {}: {why}", quote(.0), why = self.number())]
 pub(super) struct InvalidRevision(String);
 
 impl InvalidRevision {
@@ -220,6 +221,6 @@ impl InvalidRevision {
     pub fn number(&self) -> String {
         let digits = !self.0.is_empty() && self.0.bytes().all(|b| b.is_ascii_digit());
         let why = if digits { "value out of range" } else { "invalid syntax" };
-        format!("strconv.ParseUint: parsing {:?}: {why}", self.0)
+        format!("strconv.ParseUint: parsing {}: {why}", quote(&self.0))
     }
 }

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use switchboard_object::field::FieldError;
 use switchboard_object::kind::{GroupResource, GroupVersionKind};
+use switchboard_object::quote::quote;
 use switchboard_object::selector::LabelSelector;
 use switchboard_object::status::Status;
 
@@ -59,7 +60,7 @@ fn bind_to_node(live: &Value, binding: &Value, node: &str, now: &str) -> Result<
     }
     let current = live["spec"]["nodeName"].as_str().unwrap_or_default();
     if !current.is_empty() {
-        return conflict(format!("pod {name} is already assigned to node {current:?}"));
+        return conflict(format!("pod {name} is already assigned to node {}", quote(current)));
     }
     let mut pod = live.clone();
     pod["spec"]["nodeName"] = node.into();
@@ -88,7 +89,9 @@ pub(super) async fn evict(call: &ApiCall, sent: &Bytes) -> Result<ApiResponse, S
     let (name, given) = (call.info.name.as_str(), ApiCall::metadata(&eviction, "name"));
     if !given.is_empty() && given != name {
         return Err(Status::bad_request(format!(
-            "name in URL does not match name in Eviction object: {name:?} != {given:?}"
+            "name in URL does not match name in Eviction object: {} != {}",
+            quote(name),
+            quote(given)
         )));
     }
     let mut how = DeleteOptions::from_body(eviction["deleteOptions"].clone()).unwrap_or_default();

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use switchboard_object::apply::{parent_entries, scale_entries};
 use switchboard_object::field::FieldError;
 use switchboard_object::kind::GroupVersionKind;
+use switchboard_object::quote::quote;
 use switchboard_object::selector::LabelSelector;
 use switchboard_object::status::Status;
 
@@ -90,7 +91,7 @@ async fn write(
 fn answer(call: &ApiCall, object: &Value, encoding: Encoding) -> Result<ApiResponse, Status> {
     let paths = ScalePaths::of(call);
     if call.resource.custom.is_some() && find(object, &paths.spec).is_none() {
-        return Err(Status::internal(format!("the spec replicas field {:?} does not exist", paths.spec)));
+        return Err(Status::internal(format!("the spec replicas field {} does not exist", quote(&paths.spec))));
     }
     Ok(ApiResponse::encoded(200, &paths.scale(object), encoding))
 }

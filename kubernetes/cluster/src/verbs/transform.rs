@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use super::ApiCall;
@@ -32,8 +33,9 @@ impl ResponseTransformer {
             (Some(include), _) => include,
             (None, ObjectForm::Table(_)) => {
                 return Err(Status::bad_request(format!(
-                    "Unable to convert to Table as requested: includeObject: Invalid value: {include:?}: must be \
-                     'Metadata', 'Object', 'None', or empty"
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be \
+                     'Metadata', 'Object', 'None', or empty",
+                    quote(include)
                 )));
             }
             (None, _) => IncludeObject::default(),

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::Value;
+use crate::quote::quote;
 use crate::schema::{Definitions, ListType, Schema, SchemaType};
 
 use super::element::{KeyField, PathElement};
@@ -296,7 +297,7 @@ impl<'a> ListAtom<'a> {
     }
 
     fn omits_all(&self) -> String {
-        let keys: Vec<String> = self.keys.iter().map(|k| format!("{k:?}")).collect();
+        let keys: Vec<String> = self.keys.iter().map(|k| quote(k)).collect();
         format!(
             "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
             keys.join(" ")

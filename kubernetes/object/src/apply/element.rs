@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use crate::Value;
+use crate::quote::quote;
 
 use super::scalar::PathValue;
 
@@ -122,7 +123,8 @@ impl PathElement<'_> {
             b'v' => PathElement::Value(PathValue::parse(rest)?),
             b'k' => PathElement::Key(decode_key(rest)?),
             b'i' => {
-                let place = rest.parse().map_err(|_| format!("strconv.Atoi: parsing {rest:?}: invalid syntax"))?;
+                let place =
+                    rest.parse().map_err(|_| format!("strconv.Atoi: parsing {}: invalid syntax", quote(rest)))?;
                 PathElement::Index(place)
             }
             _ => return Ok(None),

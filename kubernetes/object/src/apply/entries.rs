@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
+use crate::quote::quote;
 use crate::{Map, Value};
 
 use super::fields;
@@ -270,7 +271,7 @@ fn decode_entry(place: usize, entry: &Value) -> Result<ManagedFieldsEntry<'_>, S
     match text("fieldsType") {
         "FieldsV1" => {}
         "" => return Err(format!("missing fieldsType in managed fields entry {place}")),
-        other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {place}")),
+        other => return Err(format!("invalid fieldsType {} in managed fields entry {place}", quote(other))),
     }
     Ok(ManagedFieldsEntry {
         manager: Cow::Borrowed(text("manager")),

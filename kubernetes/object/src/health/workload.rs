@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{HealthCode, ObjectHealth, annotation, list, text};
+use crate::quote::quote;
 
 fn number(object: &Value, pointer: &str) -> i64 {
     object.pointer(pointer).and_then(Value::as_i64).unwrap_or(0)
@@ -29,7 +30,7 @@ pub(super) fn deployment(live: &Value) -> ObjectHealth {
         return ObjectHealth::new(HealthCode::Progressing, message);
     }
     if condition(live, "Progressing").is_some_and(|one| one["reason"] == "ProgressDeadlineExceeded") {
-        let message = format!("Deployment {:?} exceeded its progress deadline", text(live, "/metadata/name"));
+        let message = format!("Deployment {} exceeded its progress deadline", quote(text(live, "/metadata/name")));
         return ObjectHealth::new(HealthCode::Degraded, message);
     }
     let updated = number(live, "/status/updatedReplicas");
@@ -130,7 +131,10 @@ pub(super) fn daemon_set(live: &Value) -> ObjectHealth {
     } else {
         return ObjectHealth::new(HealthCode::Healthy, "");
     };
-    ObjectHealth::new(HealthCode::Progressing, format!("Waiting for daemon set {name:?} rollout to finish: {waiting}"))
+    ObjectHealth::new(
+        HealthCode::Progressing,
+        format!("Waiting for daemon set {} rollout to finish: {waiting}", quote(name)),
+    )
 }
 
 pub(super) fn job(live: &Value) -> ObjectHealth {
@@ -203,7 +207,7 @@ fn failure(pod: &Value) -> String {
             return reason.to_string();
         }
         if code != 0 {
-            return format!("container {:?} failed with exit code {code}", text(one, "/name"));
+            return format!("container {} failed with exit code {code}", quote(text(one, "/name")));
         }
     }
     String::new()

@@ -10,6 +10,7 @@ use super::structural::{flag, list, text};
 use crate::Value;
 use crate::field::FieldError;
 use crate::name::{dns1035_label, dns1123_subdomain};
+use crate::quote::quote;
 
 /// Sets the defaults of `singular`, `listKind`, `conversion` and `status.storedVersions`.
 pub fn default_crd(crd: &mut Value) {
@@ -88,7 +89,7 @@ pub fn crd_warnings(crd: &Value) -> Vec<String> {
     }
     formats.sort();
     formats.dedup();
-    formats.into_iter().map(|format| format!("unrecognized format {format:?}")).collect()
+    formats.into_iter().map(|format| format!("unrecognized format {}", quote(&format))).collect()
 }
 
 fn validate_spec(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {

@@ -3,6 +3,7 @@
 use super::structural::{flag, list, text};
 use crate::Value;
 use crate::field::FieldError;
+use crate::quote::quote;
 
 pub(super) fn conversion(conversion: &Value) -> Vec<FieldError> {
     if !conversion.is_object() {
@@ -93,13 +94,14 @@ pub(super) fn approval(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let at = format!("metadata.annotations[{APPROVED}]");
     match state(&new) {
         ApprovalState::Missing => {
-            let detail = format!("protected groups must have approval annotation {APPROVED:?}, {see}");
+            let detail = format!("protected groups must have approval annotation {}, {see}", quote(APPROVED));
             vec![FieldError::required(at, detail)]
         }
         ApprovalState::Invalid => {
             let detail = format!(
-                "protected groups must have approval annotation {APPROVED:?} with either a URL or a reason starting \
-                 with \"unapproved\", {see}"
+                "protected groups must have approval annotation {} with either a URL or a reason starting \
+                 with \"unapproved\", {see}",
+                quote(APPROVED)
             );
             vec![FieldError::invalid(at, new, detail)]
         }

@@ -8,6 +8,7 @@ use crate::Value;
 use crate::cel::CelRules;
 use crate::field::{FieldError, FieldErrorKind};
 use crate::name::qualified_name;
+use crate::quote::quote;
 
 /// Validator of an embedded resource's metadata. The second argument is the path of the metadata.
 pub type MetadataValidator<'a> = &'a dyn Fn(&Value, &str) -> Vec<FieldError>;
@@ -102,7 +103,7 @@ impl CustomSchema {
         let before = old.map(finalizers).unwrap_or_default();
         let mut warnings = Vec::new();
         for finalizer in finalizers(object).difference(&before) {
-            let mut warn = |why: &str| warnings.push(format!("metadata.finalizers: {finalizer:?}: {why}"));
+            let mut warn = |why: &str| warnings.push(format!("metadata.finalizers: {}: {why}", quote(finalizer)));
             qualified_name(finalizer).iter().for_each(|wrong| warn(wrong));
             if !finalizer.contains('/') && !STANDARD.contains(finalizer) {
                 let path = if finalizer.contains('.') { " including a path (/)" } else { "" };

@@ -19,7 +19,7 @@ pub enum DecodeError {
     #[error("{0}")]
     Value(String),
     /// Kind that is not built in.
-    #[error("no kind {0:?} is registered")]
+    #[error("no kind {} is registered", quote(.0))]
     UnknownKind(String),
 }
 

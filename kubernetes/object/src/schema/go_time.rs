@@ -1,5 +1,7 @@
 //! Go's `time.Parse` for the two layouts Kubernetes uses, with its error texts.
 
+use crate::quote::quote_for_time;
+
 const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
 const MICROSECONDS: &str = "2006-01-02T15:04:05.000000Z07:00";
 
@@ -96,7 +98,7 @@ impl<'a> TimeParser<'a> {
         let nanoseconds = if micro { self.fixed_fraction()? } else { self.fraction() };
         let offset = self.zone()?;
         if !self.rest.is_empty() {
-            return Err(self.range(&format!("extra text: {:?}", self.rest)));
+            return Err(self.range(&format!("extra text: {}", quote(self.rest))));
         }
         if day < 1 || day > days_in(year, month) {
             return Err(self.range("day out of range"));
@@ -199,15 +201,23 @@ impl<'a> TimeParser<'a> {
     }
 
     fn element(&self, element: &str, at: &str) -> String {
-        format!("parsing time {:?} as {:?}: cannot parse {at:?} as {element:?}", self.whole, self.layout)
+        let [whole, layout, at, element] = [self.whole, self.layout, at, element].map(quote);
+        format!("parsing time {whole} as {layout}: cannot parse {at} as {element}")
     }
 
     fn range(&self, message: &str) -> String {
-        format!("parsing time {:?}: {message}", self.whole)
+        format!("parsing time {}: {message}", quote(self.whole))
     }
+}
+
+fn quote(text: &str) -> String {
+    quote_for_time(text.as_bytes())
 }
 
 fn nanoseconds(digits: &str) -> u32 {
     let nine: String = digits.chars().chain(std::iter::repeat('0')).take(9).collect();
     nine.parse().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;

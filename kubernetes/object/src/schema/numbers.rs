@@ -3,7 +3,7 @@
 use serde_json::Number;
 
 use super::ValueValidation;
-use super::validate::CheckFailure;
+use super::check_result::CheckFailure;
 use crate::Value;
 
 /// Validates a number.

@@ -3,12 +3,14 @@
 //! On update, values that are unchanged since the old object do not fail again (ratcheting). List items are correlated
 //! by their keys in lists of type `map`, other values by name.
 
+use super::check_result::{CheckFailure, CheckResult};
 use super::correlate::{same_item, unchanged};
 use super::formats;
 use super::numbers;
 use super::pattern;
 use super::{Schema, SchemaType, ValueValidation};
 use crate::field::{FieldError, FieldErrorKind};
+use crate::quote::quote;
 use crate::{Map, Value};
 
 /// Validates `value`, which replaces `old`.
@@ -20,74 +22,6 @@ pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<Fiel
 pub fn validate_at(schema: &Schema, value: &Value, old: Option<&Value>, parent: &str, path: &str) -> Vec<FieldError> {
     let outcome = Validator { at_root: path.is_empty() }.ratcheting(schema, value, old, path);
     outcome.failures.into_iter().map(|failure| failure.into_field_error(parent)).collect()
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct CheckFailure {
-    kind: FieldErrorKind,
-    /// Path of the failure; `None` for failures without a path.
-    name: Option<String>,
-    value: Value,
-    detail: String,
-    /// Full text. Failures with equal texts are reported once.
-    text: String,
-}
-
-impl CheckFailure {
-    pub(super) fn invalid(name: &str, value: impl Into<Value>, text: String) -> Self {
-        let kind = FieldErrorKind::Invalid;
-        Self { kind, name: Some(name.to_string()), value: value.into(), detail: text.clone(), text }
-    }
-
-    pub(super) fn bare(text: String) -> Self {
-        Self { name: None, ..Self::invalid("", "", text) }
-    }
-
-    fn wrong_type(name: &str, expected: &str, found: &str) -> Self {
-        let text = format!("{name} in body must be of type {expected}: {found:?}");
-        Self { kind: FieldErrorKind::TypeInvalid, ..Self::invalid(name, found, text) }
-    }
-
-    fn into_field_error(self, parent: &str) -> FieldError {
-        let name = self.name.as_deref().unwrap_or("");
-        let name = name.strip_prefix('.').unwrap_or(name);
-        let field = match (parent.is_empty(), name.is_empty()) {
-            (_, true) => parent.to_string(),
-            (true, false) => name.to_string(),
-            (false, false) => format!("{parent}.{name}"),
-        };
-        // Go prints an empty field path as `<nil>`.
-        let field = if field.is_empty() { "<nil>".to_string() } else { field };
-        FieldError { kind: self.kind, field, value: Some(self.value), detail: self.detail }
-    }
-}
-
-/// Failures, and the number of checks. `anyOf` reports the failures of the alternative with the most checks.
-#[derive(Default)]
-struct CheckResult {
-    failures: Vec<CheckFailure>,
-    checked: usize,
-}
-
-impl CheckResult {
-    fn from_failure(failure: CheckFailure) -> Self {
-        Self { failures: vec![failure], checked: 0 }
-    }
-
-    fn valid(&self) -> bool {
-        self.failures.is_empty()
-    }
-
-    fn add(&mut self, failure: CheckFailure) {
-        if self.failures.iter().all(|f| f.text != failure.text) {
-            self.failures.push(failure);
-        }
-    }
-
-    fn merge(&mut self, other: CheckResult) {
-        self.checked += other.checked;
-        other.failures.into_iter().for_each(|failure| self.add(failure));
-    }
 }
 
 struct Validator {
@@ -237,11 +171,11 @@ impl Validator {
             }
             if validated != checks.all_of.len() {
                 let none = if validated == 0 { ". None validated" } else { "" };
-                outcome.add(CheckFailure::bare(format!("{path:?} must validate all the schemas (allOf){none}")));
+                outcome.add(CheckFailure::combined(path, &format!("validate all the schemas (allOf){none}")));
             }
         }
         if checks.not.as_ref().is_some_and(|schema| self.node(schema, value, None, path).valid()) {
-            outcome.add(CheckFailure::bare(format!("{path:?} must not validate the schema (not)")));
+            outcome.add(CheckFailure::combined(path, "not validate the schema (not)"));
         }
         outcome
     }
@@ -258,7 +192,7 @@ impl Validator {
                 best = Some(result);
             }
         }
-        outcome.add(CheckFailure::bare(format!("{path:?} must validate at least one schema (anyOf)")));
+        outcome.add(CheckFailure::combined(path, "validate at least one schema (anyOf)"));
         best.into_iter().for_each(|best| outcome.merge(best));
     }
 
@@ -284,7 +218,7 @@ impl Validator {
             0 => "Found none valid".to_string(),
             n => format!("Found {n} valid alternatives"),
         };
-        outcome.add(CheckFailure::bare(format!("{path:?} must validate one and only one schema (oneOf). {found}")));
+        outcome.add(CheckFailure::combined(path, &format!("validate one and only one schema (oneOf). {found}")));
         best.into_iter().for_each(|best| outcome.merge(best));
     }
 }
@@ -378,7 +312,7 @@ fn allowed(checks: Option<&ValueValidation>, value: &Value, path: &str) -> Check
         return CheckResult::default();
     }
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToString::to_string);
-    let quoted: Vec<String> = checks.allowed.iter().map(|value| format!("{:?}", shown(value))).collect();
+    let quoted: Vec<String> = checks.allowed.iter().map(|value| quote(&shown(value))).collect();
     let detail = format!("supported values: {}", quoted.join(", "));
     let names: Vec<String> = checks.allowed.iter().map(shown).collect();
     let text = format!("{path} in body should be one of [{}]", names.join(" "));

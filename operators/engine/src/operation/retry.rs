@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
+use switchboard_object::quote::quote_for_time;
 
 use crate::object_fields::text;
 
@@ -33,7 +34,9 @@ fn duration(text: &str) -> Result<Duration, String> {
         return Ok(Duration::from_secs(seconds.into()));
     }
     let nanos = switchboard_object::duration::parse(text).map_err(|error| error.to_string())?;
-    u64::try_from(nanos).map(Duration::from_nanos).map_err(|_| format!("time: invalid duration {text:?}"))
+    u64::try_from(nanos)
+        .map(Duration::from_nanos)
+        .map_err(|_| format!("time: invalid duration {}", quote_for_time(text.as_bytes())))
 }
 
 /// Formats a time as Go's `time.Kitchen`, for example `3:04PM`, as Argo CD does.

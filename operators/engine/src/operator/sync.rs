@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::plan::{Mutation, Plan};
+use switchboard_object::quote::quote;
 
 use super::EngineOperator;
 use super::reconciliation::{Reconciliation, SyncScope, deletion_of};
@@ -205,7 +206,7 @@ impl Reconciliation<'_> {
         let key = self.namespace_to_create(targets)?;
         // The objects may be in other namespaces. A namespace outside of the cluster's list is not created.
         if !scope.cluster.manages(&key.name) {
-            return Some(format!("Namespace {:?} is not managed", key.name));
+            return Some(format!("Namespace {} is not managed", quote(&key.name)));
         }
         let mut refused = self.view.rejected_writes().iter();
         refused
@@ -297,7 +298,9 @@ fn defines(targets: &TargetObjects, key: &ResourceKey) -> bool {
 fn unserved_kind_message(key: &ResourceKey, version: &str) -> String {
     let ResourceKey { group, kind, namespace, name } = key;
     format!(
-        "The Kubernetes API could not find version {version:?} of {group}/{kind} for requested resource {namespace}/{name}. \
-         Make sure the {kind:?} CRD is installed on the destination cluster."
+        "The Kubernetes API could not find version {} of {group}/{kind} for requested resource {namespace}/{name}. \
+         Make sure the {} CRD is installed on the destination cluster.",
+        quote(version),
+        quote(kind)
     )
 }

@@ -1,5 +1,7 @@
 //! Flag values, parsed like Go's flag packages.
 
+use switchboard_object::quote::quote;
+
 /// Value of a comma-separated list flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlagList(pub Vec<String>);
@@ -68,7 +70,7 @@ pub fn boolean(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
-        _ => Err(format!("strconv.ParseBool: parsing {text:?}: invalid syntax")),
+        _ => Err(format!("strconv.ParseBool: parsing {}: invalid syntax", quote(text))),
     }
 }
 
@@ -81,7 +83,7 @@ pub fn duration(text: &str) -> Result<String, String> {
 pub fn wait(text: &str) -> Result<String, String> {
     match text {
         "watcher" | "legacy" | "hookOnly" | "true" | "false" => Ok(text.to_string()),
-        other => Err(format!("invalid wait input {other:?}. Valid inputs are watcher, hookOnly, and legacy")),
+        other => Err(format!("invalid wait input {}. Valid inputs are watcher, hookOnly, and legacy", quote(other))),
     }
 }
 

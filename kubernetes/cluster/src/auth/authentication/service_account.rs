@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use switchboard_object::Value;
+use switchboard_object::quote::quote;
 
 use super::{CREDENTIAL_ID, TokenObjects};
 use crate::auth::token::{LEGACY_ISSUER, TokenBinding, TokenClaims};
@@ -27,7 +28,7 @@ pub fn user(claims: &TokenClaims, token: &str, objects: &dyn TokenObjects, now: 
     let (namespace, account) = (&binding.namespace, &binding.serviceaccount);
     let found = objects
         .object("serviceaccounts", namespace, &account.name)
-        .ok_or_else(|| format!("serviceaccounts {:?} not found", account.name))?;
+        .ok_or_else(|| format!("serviceaccounts {} not found", quote(&account.name)))?;
     let uid = text(&found, "/metadata/uid");
     if uid != account.uid {
         return Err(format!("service account UID ({uid}) does not match claim ({})", account.uid));
@@ -116,7 +117,7 @@ fn legacy(claims: &TokenClaims, token: &str, objects: &dyn TokenObjects) -> Resu
     }
     let account = objects
         .object("serviceaccounts", &namespace, &name)
-        .ok_or_else(|| format!("serviceaccounts {name:?} not found"))?;
+        .ok_or_else(|| format!("serviceaccounts {} not found", quote(&name)))?;
     if account.pointer("/metadata/deletionTimestamp").is_some() {
         return Err(format!("ServiceAccount {namespace}/{name} has been deleted"));
     }

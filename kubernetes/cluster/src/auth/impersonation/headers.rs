@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use crate::auth::{User, is_subdomain};
@@ -40,15 +41,16 @@ fn text(bytes: &[u8]) -> String {
 /// Formats the user as Go's `%#v`.
 fn go_syntax(user: &User) -> String {
     let list = |items: &[String]| {
-        let quoted: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
+        let quoted: Vec<String> = items.iter().map(|item| quote(item)).collect();
         format!("{{{}}}", quoted.join(", "))
     };
     let groups = if user.groups.is_empty() { "(nil)".into() } else { list(&user.groups) };
-    let extra: Vec<String> = user.extra.iter().map(|(k, v)| format!("{k:?}:[]string{}", list(v))).collect();
+    let extra: Vec<String> = user.extra.iter().map(|(k, v)| format!("{}:[]string{}", quote(k), list(v))).collect();
     let extra = if extra.is_empty() { "(nil)".into() } else { format!("{{{}}}", extra.join(", ")) };
     format!(
-        "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:[]string{groups}, Extra:map[string][]string{extra}}}",
-        user.name, user.uid
+        "&user.DefaultInfo{{Name:{}, UID:{}, Groups:[]string{groups}, Extra:map[string][]string{extra}}}",
+        quote(&user.name),
+        quote(&user.uid)
     )
 }
 
@@ -82,7 +84,7 @@ pub fn validate_extra(extra: &BTreeMap<String, Vec<String>>) -> Result<(), Strin
             return Err(format!("impersonating an invalid key in extra is not allowed: extra.key: {problem}"));
         }
         if *key != key.to_lowercase() {
-            return Err(format!("impersonating a non-lowercase key in extra is not allowed: {key:?}"));
+            return Err(format!("impersonating a non-lowercase key in extra is not allowed: {}", quote(key)));
         }
         if values.iter().any(String::is_empty) {
             return Err("impersonating the empty string value in extra is not allowed".into());
@@ -93,20 +95,22 @@ pub fn validate_extra(extra: &BTreeMap<String, Vec<String>>) -> Result<(), Strin
 
 /// Validates `example.com/path`.
 fn domain_prefixed_path(key: &str) -> Option<String> {
-    let invalid = |detail: &str| Some(format!("Invalid value: {key:?}: {detail}"));
+    let invalid = |detail: &str| Some(format!("Invalid value: {}: {detail}", quote(key)));
     match key.split_once('/') {
         None => invalid("must be a domain-prefixed path (such as \"acme.io/foo\")"),
         Some((domain, path)) if domain.is_empty() || path.is_empty() => {
             invalid("must be a domain-prefixed path (such as \"acme.io/foo\")")
         }
         Some((domain, _)) if !is_subdomain(domain) => Some(format!(
-            "Invalid value: {domain:?}: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+            "Invalid value: {}: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
              characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex \
-             used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+             used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+            quote(domain)
         )),
         Some((_, path)) if !path.bytes().all(is_path_byte) => Some(format!(
-            "Invalid value: {path:?}: Invalid path (regex used for validation is \
-                 '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"
+            "Invalid value: {}: Invalid path (regex used for validation is \
+                 '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')",
+            quote(path)
         )),
         _ => None,
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use switchboard_object::Value;
 use switchboard_object::kind::GroupResource;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use super::{Authorizer, GROUP, Policy, PolicyRule, RbacKind, RoleRef};
@@ -91,8 +92,8 @@ fn check_covered(policy: &Policy, write: &RbacWrite<'_>, wanted: &[PolicyRule]) 
     let lines: BTreeSet<String> = merge_verbs(missing).iter().map(ToString::to_string).collect();
     let lines: Vec<String> = lines.into_iter().collect();
     let mut message = format!(
-        "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
-        write.user.name,
+        "user {} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
+        quote(&write.user.name),
         quoted_list(&write.user.groups),
         lines.join("\n")
     );

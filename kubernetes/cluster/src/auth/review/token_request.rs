@@ -4,6 +4,7 @@ use serde_json::json;
 use switchboard_object::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::kind::{GroupResource, GroupVersion, GroupVersionKind};
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use super::{ReviewContext, strings, text};
@@ -122,7 +123,8 @@ fn bind(binding: &mut TokenBinding, wanted: &Value, objects: &dyn TokenObjects) 
             let account = &binding.serviceaccount.name;
             if text(&pod, "/spec/serviceAccountName") != account {
                 return Err(Status::bad_request(format!(
-                    "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
+                    "cannot bind token for serviceaccount {} to pod running with different serviceaccount name.",
+                    quote(account)
                 )));
             }
             let node = text(&pod, "/spec/nodeName");

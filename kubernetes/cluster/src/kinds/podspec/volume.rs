@@ -6,6 +6,7 @@ use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 use switchboard_object::quantity::Quantity;
+use switchboard_object::quote::quote;
 
 use super::super::checks::{items, name_errors, text};
 use super::super::storage::claim_spec;
@@ -93,7 +94,7 @@ fn source(volume: &Value, place: &PodSpecContext<'_>, path: &str) -> Vec<FieldEr
         if let ("ephemeral", Some(pod)) = (kind, place.pod) {
             let own = text(volume, "/name");
             let claim = format!("{pod}-{own}");
-            let wrong = name::dns1123_subdomain(&claim).into_iter().map(|m| format!("PVC name {claim:?}: {m}"));
+            let wrong = name::dns1123_subdomain(&claim).into_iter().map(|m| format!("PVC name {}: {m}", quote(&claim)));
             errors.extend(name_errors(wrong.collect(), &format!("{path}.name"), own));
         }
     }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use super::super::WriteContext;
@@ -26,8 +27,8 @@ pub(super) const INGRESS: KindRules = KindRules {
             return Vec::new();
         }
         vec![format!(
-            "annotation {:?} is deprecated, please use 'spec.ingressClassName' instead",
-            check::CLASS_ANNOTATION
+            "annotation {} is deprecated, please use 'spec.ingressClassName' instead",
+            quote(check::CLASS_ANNOTATION)
         )]
     },
     ..KindRules::NONE

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_object::kind::GroupResource;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use super::super::WriteContext;
@@ -52,7 +53,7 @@ fn service_account(pod: &mut Value, env: &WriteContext<'_>) -> Result<(), Status
     }
     let (namespace, name) = (text(pod, "/metadata/namespace"), text(pod, "/spec/serviceAccountName"));
     let Some(account) = env.cluster.get("serviceaccounts", namespace, name) else {
-        let why = format!("serviceaccount {name:?} not found");
+        let why = format!("serviceaccount {} not found", quote(name));
         return Err(forbidden(pod, &format!("error looking up service account {namespace}/{name}: {why}")));
     };
     let automount = [at(pod, "/spec/automountServiceAccountToken"), &account["automountServiceAccountToken"]];

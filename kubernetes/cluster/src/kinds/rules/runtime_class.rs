@@ -1,6 +1,7 @@
 //! RuntimeClass admission: overhead, and scheduling to nodes that support the class.
 
 use serde_json::Value;
+use switchboard_object::quote::quote;
 use switchboard_object::status::Status;
 
 use super::super::WriteContext;
@@ -11,7 +12,7 @@ use super::{at, items, push, text};
 pub(super) fn admit(pod: &mut Value, env: &WriteContext<'_>) -> Result<(), Status> {
     let Some(name) = at(pod, "/spec/runtimeClassName").as_str() else { return Ok(()) };
     let Some(class) = env.cluster.get("runtimeclasses.node.k8s.io", "", name) else {
-        return Err(forbidden(pod, &format!("pod rejected: RuntimeClass {name:?} not found")));
+        return Err(forbidden(pod, &format!("pod rejected: RuntimeClass {} not found", quote(name))));
     };
     let overhead = at(&class, "/overhead/podFixed");
     if !overhead.is_null() {

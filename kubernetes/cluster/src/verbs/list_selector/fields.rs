@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use switchboard_object::Value;
+use switchboard_object::quote::quote;
 
 use crate::resource::ServedResource;
 
@@ -81,7 +82,10 @@ pub(super) fn check(resource: &ServedResource, field: &str) -> Result<(), String
         return if offers { Ok(()) } else { Err(format!("field label not supported: {field}")) };
     }
     match supported_fields(&kind.group, &kind.kind) {
-        None => Err(format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")),
+        None => Err(format!(
+            "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+            quote(field)
+        )),
         Some(fields) if fields.contains(&field) => Ok(()),
         Some(_) if kind.kind == "ResourceSlice" => Err(format!("field label not supported for {kind}: {field}")),
         Some(_) => Err(format!("field label not supported: {field}")),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::cel::value::{CelValue, EvalError, EvalResult};
+use crate::quote::quote;
 
 /// Network: an address and a prefix length.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,14 +21,14 @@ impl fmt::Display for Cidr {
 
 /// Parses an IP address. Leading zeros, zones and IPv4 addresses inside IPv6 are refused.
 pub(in crate::cel) fn parse_ip(text: &str) -> Result<IpAddr, String> {
-    let failed = |why: &str| format!("IP Address {text:?} parse error during conversion from string: {why}");
+    let failed = |why: &str| format!("IP Address {} parse error during conversion from string: {why}", quote(text));
     if text.contains('%') && text.contains(':') {
-        return Err(format!("IP address {text:?} with zone value is not allowed"));
+        return Err(format!("IP address {} with zone value is not allowed", quote(text)));
     }
     let address: IpAddr = text.parse().map_err(|_| failed(&parse_error(text)))?;
     match address {
         IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
-            Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"))
+            Err(format!("IPv4-mapped IPv6 address {} is not allowed", quote(text)))
         }
         address => Ok(address),
     }
@@ -40,7 +41,7 @@ fn parse_error(text: &str) -> String {
         Some(_) => v6_error(text),
         None => "unable to parse IP".to_string(),
     };
-    format!("ParseAddr({text:?}): {why}")
+    format!("ParseAddr({}): {why}", quote(text))
 }
 
 fn v4_error(text: &str) -> String {
@@ -57,7 +58,7 @@ fn v4_error(text: &str) -> String {
             }
             None if c == '.' => {
                 if digits == 0 || at + 1 == text.len() {
-                    return format!("IPv4 field must have at least one digit (at {:?})", &text[at..]);
+                    return format!("IPv4 field must have at least one digit (at {})", quote(&text[at..]));
                 }
                 if position == 3 {
                     return "IPv4 address too long".into();
@@ -65,7 +66,7 @@ fn v4_error(text: &str) -> String {
                 (value, digits) = (0, 0);
                 position += 1;
             }
-            None => return format!("unexpected character (at {:?})", &text[at..]),
+            None => return format!("unexpected character (at {})", quote(&text[at..])),
         }
     }
     "IPv4 address too short".into()
@@ -78,26 +79,26 @@ fn v6_error(text: &str) -> String {
     while !rest.is_empty() && fields < 8 {
         let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
         if digits > 4 {
-            return format!("each group must have 4 or less digits (at {rest:?})");
+            return format!("each group must have 4 or less digits (at {})", quote(rest));
         }
         if digits == 0 {
-            return format!("each colon-separated field must have at least one digit (at {rest:?})");
+            return format!("each colon-separated field must have at least one digit (at {})", quote(rest));
         }
         fields += 1;
         rest = &rest[digits..];
         if let Some(tail) = rest.strip_prefix("::") {
             if shortened {
-                return format!("multiple :: in address (at {:?})", &rest[1..]);
+                return format!("multiple :: in address (at {})", quote(&rest[1..]));
             }
             shortened = true;
             rest = tail;
         } else if let Some(tail) = rest.strip_prefix(':') {
             if tail.is_empty() {
-                return format!("colon must be followed by more characters (at {rest:?})");
+                return format!("colon must be followed by more characters (at {})", quote(rest));
             }
             rest = tail;
         } else if !rest.is_empty() {
-            return format!("unexpected character, want colon (at {rest:?})");
+            return format!("unexpected character, want colon (at {})", quote(rest));
         }
     }
     if rest.is_empty() { "address string too short".into() } else { "trailing garbage after address".into() }
@@ -124,7 +125,7 @@ impl Cidr {
     pub fn parse(text: &str) -> Result<Self, String> {
         let failed = |why: String| {
             let words = "network address parse error during conversion from string";
-            format!("{words}: {words}: netip.ParsePrefix({text:?}): {why}")
+            format!("{words}: {words}: netip.ParsePrefix({}): {why}", quote(text))
         };
         let (address, bits) = text.rsplit_once('/').ok_or_else(|| failed("no '/'".into()))?;
         let address: IpAddr = address.parse().map_err(|_| failed(parse_error(address)))?;
@@ -133,11 +134,11 @@ impl Cidr {
         let bits: u8 = match bits.parse() {
             Ok(bits) if digits && bits <= width(&address) => bits,
             Ok(_) if digits => return Err(failed("prefix length out of range".into())),
-            _ => return Err(failed(format!("bad bits after slash: {bits:?}"))),
+            _ => return Err(failed(format!("bad bits after slash: {}", quote(bits)))),
         };
         match address {
             IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
-                let why = format!("IPv4-mapped IPv6 address {text:?} is not allowed");
+                let why = format!("IPv4-mapped IPv6 address {} is not allowed", quote(text));
                 Err(format!("network address parse error during conversion from string: {why}"))
             }
             address => Ok(Self { address, bits }),

@@ -2,6 +2,7 @@
 
 use crate::cel::value::CelValue;
 use crate::name;
+use crate::quote::quote;
 use crate::schema::formats;
 
 const NAMES: [&str; 13] = [
@@ -42,7 +43,7 @@ pub(in crate::cel) fn validate<'a>(format: &str, text: &str) -> CelValue<'a> {
         "dns1123SubdomainPrefix" => name::dns1123_subdomain(&masked()),
         "dns1035LabelPrefix" => name::dns1035_label(&masked()),
         "labelValue" => name::label_value(text),
-        "uri" => checked("uri", &format!("parse {text:?}: invalid URI for request")),
+        "uri" => checked("uri", &format!("parse {}: invalid URI for request", quote(text))),
         "uuid" => checked("uuid", "does not match the UUID format"),
         "byte" => checked("byte", "invalid base64"),
         "date" => checked("date", "invalid date"),

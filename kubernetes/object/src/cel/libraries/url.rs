@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cel::value::{CelKey, CelValue, EvalResult};
+use crate::quote::quote;
 
 /// Parts of a URL.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +19,7 @@ pub(in crate::cel) struct Url {
 impl Url {
     /// Parses an absolute URL or an absolute path.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let failed = |why: &str| format!("URL parse error during conversion from string: parse {text:?}: {why}");
+        let failed = |why: &str| format!("URL parse error during conversion from string: parse {}: {why}", quote(text));
         if text.is_empty() {
             return Err(failed("empty url"));
         }
@@ -49,17 +50,17 @@ impl Url {
             None => (String::new(), rest.to_string()),
         };
         if host.contains(' ') {
-            return Err(failed(&format!("invalid character {:?} in host name", " ")));
+            return Err(failed(&format!("invalid character {} in host name", quote(" "))));
         }
         if let Some(port) = port_of(&host).filter(|port| !port.bytes().all(|b| b.is_ascii_digit())) {
-            return Err(failed(&format!("invalid port {:?} after host", format!(":{port}"))));
+            return Err(failed(&format!("invalid port {} after host", quote(&format!(":{port}")))));
         }
         let bytes = path.as_bytes();
         for (at, _) in bytes.iter().enumerate().filter(|(_, b)| **b == b'%') {
             let end = (at + 3).min(bytes.len());
             if end - at < 3 || !bytes[at + 1..end].iter().all(u8::is_ascii_hexdigit) {
                 let shown = String::from_utf8_lossy(&bytes[at..end]).to_string();
-                return Err(failed(&format!("invalid URL escape {shown:?}")));
+                return Err(failed(&format!("invalid URL escape {}", quote(&shown))));
             }
         }
         Ok(Self { scheme, host, path, query: query.to_string(), text: text.to_string() })

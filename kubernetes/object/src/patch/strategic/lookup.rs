@@ -1,6 +1,7 @@
 //! Patch metadata of fields, from the schema.
 
 use super::{StrategicResult, unexpected};
+use crate::quote::quote;
 use crate::schema::{Definitions, Schema};
 
 /// Node of the schema, or none for free-form data.
@@ -39,7 +40,7 @@ impl<'a> PatchSchema<'a> {
         }
         let of = schema.reference.as_deref().unwrap_or_default();
         let of = of.rsplit('.').next().unwrap_or_default();
-        Err(unexpected(format!("unable to find api field in struct {of} for the json field {name:?}")))
+        Err(unexpected(format!("unable to find api field in struct {of} for the json field {}", quote(name))))
     }
 
     /// Returns a field as a list, with the schema of its items.
