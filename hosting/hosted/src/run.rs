@@ -11,7 +11,7 @@ use switchboard_gather::discovery::Discovery;
 use switchboard_gather::input::{InputFolder, InputFormat};
 use switchboard_gather::mutation::{OutputCluster, read_files};
 use switchboard_object::causes::error_chain;
-use switchboard_sandbox::{INPUT, JobOutcome, OUTPUT, PreparedSandbox, RunEnd, Sandbox, SandboxJob, SandboxLimits};
+use switchboard_sandbox::{INPUT, JobOutcome, OUTPUT, PreparedSandbox, ProgramEnd, Sandbox, SandboxJob, SandboxLimits};
 
 use crate::contract::{redacted, stderr_tail};
 use crate::declaration::ContractKinds;
@@ -184,7 +184,7 @@ impl ProgramRunner {
             return void(&format!(", with its {} MiB of disk full", locked(&self.limits).disk_bytes >> 20));
         }
         if !end.is_exit() {
-            return void(if matches!(end, RunEnd::Signalled(_)) { " half-way" } else { "" });
+            return void(if matches!(end, ProgramEnd::Signalled(_)) { " half-way" } else { "" });
         }
         let most = locked(&self.limits).disk_bytes;
         let paths =
@@ -213,7 +213,7 @@ impl ProgramRunner {
         }
         let said = results.failures().next().is_some();
         let unspecified = directory.mutations.iter().any(|mutation| mutation.cluster == OutputCluster::Unspecified);
-        if end != RunEnd::Exited(0) && !said && !unspecified {
+        if end != ProgramEnd::Exited(0) && !said && !unspecified {
             return void(", although every controller reports success");
         }
         let mut problems: Vec<String> =

@@ -5,14 +5,14 @@ use serde_json::Value;
 use switchboard_gather::contract::{ControllerResult, ResourceType};
 use switchboard_gather::mutation::{self, Action, Mutation, OutputCluster};
 use switchboard_sandbox::egress::ConnectionAttempt;
-use switchboard_sandbox::{RunEnd, RunUsage};
+use switchboard_sandbox::{ProgramEnd, RunUsage};
 
 /// Result of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunResult {
     /// End of the process. The exit code is recorded, but not trusted.
-    pub end: RunEnd,
+    pub end: ProgramEnd,
     /// Resource usage.
     pub usage: RunUsage,
     /// Controller results.

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::egress::EgressProxy;
-use crate::job::{INPUT, JobOutcome, KUBECONFIG, OUTPUT, OutputFolder, PROXY, RunEnd, RunUsage, SCRATCH, SandboxJob};
+use crate::job::{
+    INPUT, JobOutcome, KUBECONFIG, OUTPUT, OutputFolder, PROXY, ProgramEnd, RunUsage, SCRATCH, SandboxJob,
+};
 use crate::run::SandboxError;
 use crate::stream::{self, STDERR_BYTES, StoppableReader};
 use crate::wire;
@@ -65,7 +67,7 @@ pub(crate) fn run(folder: &Path, running: &RunningGroups, job: &SandboxJob) -> R
     drop(until);
     let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
     let stderr = stderr.join().unwrap_or_default();
-    let end = if in_time { end(status) } else { RunEnd::Deadline };
+    let end = if in_time { end(status) } else { ProgramEnd::Deadline };
     let usage = RunUsage { wall: began.elapsed(), ..RunUsage::default() };
     let attempts = proxy.map(EgressProxy::stop).unwrap_or_default();
     Ok(JobOutcome {
@@ -109,7 +111,7 @@ fn ends_within(process: Pid, wall: Duration) -> bool {
     }
 }
 
-fn end(status: ExitStatus) -> RunEnd {
+fn end(status: ExitStatus) -> ProgramEnd {
     use std::os::unix::process::ExitStatusExt;
-    status.code().map_or_else(|| RunEnd::Signalled(status.signal().unwrap_or_default()), RunEnd::Exited)
+    status.code().map_or_else(|| ProgramEnd::Signalled(status.signal().unwrap_or_default()), ProgramEnd::Exited)
 }

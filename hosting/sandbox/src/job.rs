@@ -89,10 +89,10 @@ impl SandboxJob {
     }
 }
 
-/// End of a run.
+/// End of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum RunEnd {
+pub enum ProgramEnd {
     /// Exited with a code.
     Exited(i32),
     /// Killed by a signal, either sent by another process or raised by a fault.
@@ -103,26 +103,26 @@ pub enum RunEnd {
     Memory(u64),
 }
 
-impl RunEnd {
+impl ProgramEnd {
     /// Whether the program exited with code 0.
     pub fn is_success(self) -> bool {
-        self == RunEnd::Exited(0)
+        self == ProgramEnd::Exited(0)
     }
 
     /// Whether the program exited by itself.
     pub fn is_exit(self) -> bool {
-        matches!(self, RunEnd::Exited(_))
+        matches!(self, ProgramEnd::Exited(_))
     }
 }
 
 /// Formats as `exited with 1` or `was killed by signal 9`.
-impl fmt::Display for RunEnd {
+impl fmt::Display for ProgramEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunEnd::Exited(code) => write!(f, "exited with {code}"),
-            RunEnd::Signalled(signal) => write!(f, "was killed by signal {signal}"),
-            RunEnd::Deadline => f.write_str("exceeded its time limit and was killed"),
-            RunEnd::Memory(bytes) => write!(f, "used {} MiB of memory and was killed", bytes >> 20),
+            ProgramEnd::Exited(code) => write!(f, "exited with {code}"),
+            ProgramEnd::Signalled(signal) => write!(f, "was killed by signal {signal}"),
+            ProgramEnd::Deadline => f.write_str("exceeded its time limit and was killed"),
+            ProgramEnd::Memory(bytes) => write!(f, "used {} MiB of memory and was killed", bytes >> 20),
         }
     }
 }
@@ -147,7 +147,7 @@ pub struct RunUsage {
 #[derive(Debug)]
 pub struct JobOutcome {
     /// End of the run.
-    pub end: RunEnd,
+    pub end: ProgramEnd,
     /// Resource usage.
     pub usage: RunUsage,
     /// Stdout, truncated to its beginning.

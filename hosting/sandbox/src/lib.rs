@@ -47,8 +47,8 @@ mod wire;
 
 pub use direct::RunFolder;
 pub use job::{
-    INPUT, JobOutcome, KUBECONFIG, OUTPUT, OutputError, OutputFolder, PROXY, RunEnd, RunUsage, SCRATCH, STDOUT_BYTES,
-    SandboxJob, SandboxLimits,
+    INPUT, JobOutcome, KUBECONFIG, OUTPUT, OutputError, OutputFolder, PROXY, ProgramEnd, RunUsage, SCRATCH,
+    STDOUT_BYTES, SandboxJob, SandboxLimits,
 };
 pub use launcher::{LAUNCH_ARGUMENT, launcher_main};
 pub use run::{PreparedSandbox, Sandbox, SandboxError};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::direct;
 use crate::egress::EgressProxy;
-use crate::job::{JobOutcome, OutputFolder, RunEnd, RunUsage, SandboxJob, SandboxLimits};
+use crate::job::{JobOutcome, OutputFolder, ProgramEnd, RunUsage, SandboxJob, SandboxLimits};
 use crate::launcher::LAUNCH_ARGUMENT;
 use crate::stream::{self, STDERR_BYTES};
 use crate::wire::{self, HostMessage, LaunchSpec, LauncherMessage};
@@ -225,7 +225,7 @@ impl Sandbox {
 }
 
 struct ConfinedOutcome {
-    end: RunEnd,
+    end: ProgramEnd,
     usage: RunUsage,
     output: OwnedFd,
     proxy: Option<EgressProxy>,

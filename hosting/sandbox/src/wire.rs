@@ -14,7 +14,7 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::job::{RunEnd, RunUsage, SandboxLimits};
+use crate::job::{ProgramEnd, RunUsage, SandboxLimits};
 
 /// Maximum size of a message, which must fit into a packet.
 const MAX_MESSAGE_BYTES: usize = 160 << 10;
@@ -57,7 +57,7 @@ pub(crate) enum LauncherMessage {
     /// The sandbox is complete. Attached are the output folder and, if requested, the proxy's listener.
     Ready,
     /// The program has ended.
-    Ended { end: RunEnd, usage: RunUsage },
+    Ended { end: ProgramEnd, usage: RunUsage },
     /// The program does not exist or cannot be executed.
     NoProgram { error: String },
     /// The kernel lacks a required feature.

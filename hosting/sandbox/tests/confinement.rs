@@ -512,7 +512,7 @@ fn an_input_that_is_written_while_the_sandbox_is_made_is_read() {
         let said = String::from_utf8_lossy(&finished.stderr).into_owned();
         assert_eq!(
             (finished.end, finished.stdout),
-            (switchboard_sandbox::RunEnd::Exited(0), b"heard".to_vec()),
+            (switchboard_sandbox::ProgramEnd::Exited(0), b"heard".to_vec()),
             "{said}"
         );
     }
@@ -568,7 +568,7 @@ fn unconfined_it_ends_with_its_host_when_that_ends_in_order() {
     sandbox.stop();
     assert_eq!(run_folders(&stage), 0, "before the process ends, which waits for no run");
     let finished = waiting.join().unwrap().unwrap();
-    assert_eq!(finished.end, switchboard_sandbox::RunEnd::Signalled(9));
+    assert_eq!(finished.end, switchboard_sandbox::ProgramEnd::Signalled(9));
     assert!(matches!(sandbox.run(&job), Err(switchboard_sandbox::SandboxError::Stopped)));
     while running(mark) > 0 {
         std::thread::yield_now();

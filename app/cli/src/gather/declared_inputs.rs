@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use switchboard_gather::contract::{ContractRules, InputResources, OutputResources};
 use switchboard_hosted::native::input_resources;
-use switchboard_sandbox::{JobOutcome, RunEnd, Sandbox, SandboxError, SandboxJob, SandboxLimits};
+use switchboard_sandbox::{JobOutcome, ProgramEnd, Sandbox, SandboxError, SandboxJob, SandboxLimits};
 
 use super::warn;
 use crate::failure::CommandError;
@@ -61,7 +61,7 @@ enum DeclaredError {
     #[error("could not read the declarations of `{0}`: `{WORD}` printed more than {MAX_DECLARATION_MIB} MiB")]
     Long(String),
     #[error("could not read the declarations of `{0}`: `{WORD}` {1}{2}")]
-    Failed(String, RunEnd, String),
+    Failed(String, ProgramEnd, String),
     #[error("could not use the declared inputs\n  {}\nhint: see docs/reference/gather.md for the output of `input-resources`", .0.join("\n  "))]
     Invalid(Vec<String>),
 }
@@ -114,7 +114,7 @@ fn run_operator(operator: &str, unconfined: bool) -> Result<String, CommandError
         error => DeclaredError::NoSandbox(operator.into(), error),
     })?;
     match end {
-        RunEnd::Deadline => Err(DeclaredError::Slow(operator.into()).into()),
+        ProgramEnd::Deadline => Err(DeclaredError::Slow(operator.into()).into()),
         end if !end.is_success() => {
             let stderr_text = String::from_utf8_lossy(&stderr);
             let below = stderr_text.trim_end().lines().map(|line| format!("\n  {line}")).collect();

@@ -5,7 +5,7 @@ use switchboard_gather::contract::{InputResources, OutputResources};
 use switchboard_gather::discovery::Discovery;
 use switchboard_kernel::plan::UnitStatus;
 use switchboard_kernel::topology::{ClusterName, Topology};
-use switchboard_sandbox::{RunEnd, RunUsage};
+use switchboard_sandbox::{ProgramEnd, RunUsage};
 
 use super::*;
 
@@ -69,7 +69,7 @@ fn planned_at(topology: &Topology, results: Vec<ControllerResult>, mutations: Ve
     let (kinds, _) = ContractKinds::of(&contract, &Discovery::default());
     let (problems, attempts) = Default::default();
     let answer =
-        RunResult { end: RunEnd::Exited(0), usage: RunUsage::default(), results, mutations, problems, attempts };
+        RunResult { end: ProgramEnd::Exited(0), usage: RunUsage::default(), results, mutations, problems, attempts };
     plan(&[answer], &contract, &kinds, &GeneratedObjects::empty(topology.clone().into()))
 }
 

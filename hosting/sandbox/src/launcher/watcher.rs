@@ -7,7 +7,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, wait};
 
 use super::memory_usage::{disk, held_bytes};
-use crate::job::{RunEnd, RunUsage, SandboxLimits};
+use crate::job::{ProgramEnd, RunUsage, SandboxLimits};
 use crate::wire::{LauncherMessage, readable};
 
 /// Interval of memory checks. A limit on mappings stops faster growth.
@@ -22,11 +22,11 @@ pub(super) fn watch(program: &Child, limits: &SandboxLimits, began: Instant) -> 
         }
         let left = limits.wall.saturating_sub(began.elapsed());
         if left.is_zero() {
-            break RunEnd::Deadline;
+            break ProgramEnd::Deadline;
         }
         let held = held_bytes();
         if held > limits.memory_bytes {
-            break RunEnd::Memory(held);
+            break ProgramEnd::Memory(held);
         }
         match &ended {
             Ok(ended) => drop(readable(ended, left.min(CHECK_INTERVAL))),
@@ -37,21 +37,21 @@ pub(super) fn watch(program: &Child, limits: &SandboxLimits, began: Instant) -> 
 }
 
 /// Reaps all exited processes, including orphans, and returns the end of the program if it is among them.
-fn reap(first: Pid) -> Option<RunEnd> {
+fn reap(first: Pid) -> Option<ProgramEnd> {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == first => return Some(end(status)),
             Ok(Some(_)) => {}
             // No child is left, although the end of the program was not observed.
-            Err(rustix::io::Errno::CHILD) => return Some(RunEnd::Signalled(0)),
+            Err(rustix::io::Errno::CHILD) => return Some(ProgramEnd::Signalled(0)),
             Ok(None) | Err(_) => return None,
         }
     }
 }
 
-fn end(status: WaitStatus) -> RunEnd {
-    let signal = || RunEnd::Signalled(status.terminating_signal().unwrap_or_default());
-    status.exit_status().map_or_else(signal, RunEnd::Exited)
+fn end(status: WaitStatus) -> ProgramEnd {
+    let signal = || ProgramEnd::Signalled(status.terminating_signal().unwrap_or_default());
+    status.exit_status().map_or_else(signal, ProgramEnd::Exited)
 }
 
 fn usage(began: Instant) -> RunUsage {

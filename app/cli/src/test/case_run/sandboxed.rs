@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use switchboard_gather::cases::{INPUT_DIRECTORY, OperatorCase};
-use switchboard_sandbox::{INPUT, OUTPUT, RunEnd, Sandbox, SandboxError, SandboxJob};
+use switchboard_sandbox::{INPUT, OUTPUT, ProgramEnd, Sandbox, SandboxError, SandboxJob};
 
 use super::{CaseRunOptions, ProcessEnvironment, contract_arguments, program_of};
 use crate::test::program::{ProgramExit, ProgramRun};
@@ -62,10 +62,10 @@ pub fn run(case: &OperatorCase, output: &Path, how: CaseRunOptions) -> io::Resul
         Err(error) => odd = Some(error.to_string()),
     }
     let ended = match ran.end {
-        RunEnd::Exited(code) => ProgramExit::Exited(code),
-        RunEnd::Signalled(signal) => ProgramExit::Killed(signal),
-        RunEnd::Deadline => ProgramExit::TimedOut,
-        RunEnd::Memory(bytes) => ProgramExit::OutOfMemory(bytes),
+        ProgramEnd::Exited(code) => ProgramExit::Exited(code),
+        ProgramEnd::Signalled(signal) => ProgramExit::Killed(signal),
+        ProgramEnd::Deadline => ProgramExit::TimedOut,
+        ProgramEnd::Memory(bytes) => ProgramExit::OutOfMemory(bytes),
     };
     Ok((ProgramRun { ended, took: begin.elapsed() }, odd))
 }
