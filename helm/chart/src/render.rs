@@ -39,8 +39,6 @@ pub use template_pos::TemplatePos;
 
 /// Number of subchart selections whose parsed templates are cached.
 const MAX_SHAPES: usize = 16;
-/// Maximum bytes of output of all templates of a chart.
-const MAX_OUTPUT_BYTES: usize = 256 << 20;
 /// Suffix of the file whose text is for users.
 const NOTES: &str = "NOTES.txt";
 
@@ -336,8 +334,10 @@ fn execute_all(
             }
         })?;
         written += text.len();
-        if written > MAX_OUTPUT_BYTES {
-            let text = format!("templates of {} write more than {MAX_OUTPUT_BYTES} bytes", assembled.root.name);
+        // All templates together may write what one may.
+        let most = request.limits.output_bytes;
+        if written > most {
+            let text = format!("templates of {} write more than {most} bytes", assembled.root.name);
             return Err(ChartRenderError::Template { text, position: None });
         }
         let text = functions::cut_no_value(&text).unwrap_or(text);

@@ -1,6 +1,7 @@
 //! Reads of related rows.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use switchboard_gitops::fleet::moves;
 use switchboard_gitops::flow::operation::REMOVAL_PREFIX;
@@ -17,6 +18,9 @@ use switchboard_ledger::rows::{
     KubernetesToDatabase, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
 use switchboard_ledger::{Filter, LedgerError, LedgerView, RowKey};
+
+/// Delay before rows are read again after a database error.
+pub const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 type ReadResult<T> = Result<T, LedgerError>;
 

@@ -292,6 +292,8 @@ fn uri(text: &str) -> FormatResult {
     if first && legal { Ok(()) } else { refuse("relative url") }
 }
 
+/// Checks a version in the order of the schema validator, whose texts differ from those of Go's version libraries:
+/// identifiers first, leading zeros of a pre-release are allowed, and a number may have any length.
 fn semver(text: &str) -> FormatResult {
     let (text, build) = text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
     let (core, pre) = text.split_once('-').map_or((text, None), |(core, pre)| (core, Some(pre)));

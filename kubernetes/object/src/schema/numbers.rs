@@ -40,9 +40,11 @@ pub(super) fn failures(
     failures
 }
 
+/// Largest float up to which every integer is exact: 2^53 - 1.
+const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+
 /// Whether a float is an integer that JSON can represent.
 pub(super) fn is_whole(f: f64) -> bool {
-    const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
     f.abs() <= MAX_SAFE && f.fract() == 0.0
 }
 
@@ -129,7 +131,6 @@ impl NumberValue<'_> {
 /// Whether a float is an integer, with Go's tolerance.
 fn nearly_whole(f: f64) -> bool {
     const EPSILON: f64 = 1e-9;
-    const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
     if !f.is_finite() || f.abs() > MAX_SAFE {
         return false;
     }

@@ -18,10 +18,7 @@ use tokio::time::Instant;
 
 use super::{APPLICATIONS_NAME, Agent, OPERATIONS_NAME, finished_moves};
 use crate::error::ServiceError;
-use crate::rows;
-
-/// Delay of a retry after a database error.
-const RETRY_DELAY: Duration = Duration::from_secs(1);
+use crate::rows::{self, RETRY_DELAY};
 
 /// Interval of checks of an open Operation, independent of events.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(60);

@@ -19,10 +19,7 @@ use super::{
     unplaced, upkeep,
 };
 use crate::error::ServiceError;
-use crate::rows::{is_open, open_operations};
-
-/// Delay of a retry after a database error.
-const RETRY_DELAY: Duration = Duration::from_secs(1);
+use crate::rows::{RETRY_DELAY, is_open, open_operations};
 
 /// Rows per query of a resync.
 const PAGE: u32 = 1000;
