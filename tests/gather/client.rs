@@ -16,11 +16,11 @@ use serde_json::json;
 use switchboard_cluster::Cluster;
 use switchboard_cluster::auth::filters::AuthKeys;
 use switchboard_cluster::clock_and_rng::ClockAndRng;
-use switchboard_cluster::dump::{DumpLogs, DumpObject, RecordedWrite, WritableKind};
+use switchboard_cluster::dump::{DumpLogs, DumpObject, RecordedWrite, WritableKind, WriteRecorder};
 use switchboard_gather::contract::{ContractRules, ResourceType};
 use switchboard_gather::must_gather::MustGather;
 use switchboard_gather::mutation::{Action, Mutation, Naming, read_directory};
-use switchboard_gather::record::{MutationRecorder, MutationRequest, to_mutation};
+use switchboard_gather::record::{CONTROLLER_HEADER, MutationRecorder, MutationRequest, to_mutation};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -84,7 +84,7 @@ async fn clients_over(dump: &Path, out: &Path) -> (Cluster, Arc<MutationRecorder
         ambient,
         objects.collect(),
         DumpLogs::default(),
-        (kinds, Arc::new(keep)),
+        (kinds, WriteRecorder { controller_header: CONTROLLER_HEADER, keep: Arc::new(keep) }),
     )
     .await;
     (cluster, recorder)

@@ -41,7 +41,7 @@ impl EmbeddedServer {
         let listener = cluster.listen(port, &certificates).expect("the server listens");
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let context = KubeconfigContext { name: "switchboard".into(), server: format!("https://{address}") };
-        kubeconfig::write(&directory.path().join("kubeconfig"), &certificates, &[context])
+        kubeconfig::write(&directory.path().join("kubeconfig"), "admin", &certificates, &[context])
             .expect("the file can be written");
         EmbeddedServer { directory, _listener: listener }
     }

@@ -15,6 +15,9 @@ use crate::{failure, listen_address};
 /// Context name of the default cluster.
 pub const DEFAULT_CONTEXT: &str = "switchboard";
 
+/// User of generated kubeconfigs. Files of other users are not replaced.
+pub const ADMIN: &str = "switchboard-admin";
+
 /// API server of this process, and the kubeconfig that lists its clusters.
 #[derive(Clone)]
 pub struct Contexts {
@@ -34,7 +37,7 @@ impl Contexts {
     /// Writes a context for every existing cluster.
     pub fn write(&self) -> Result<(), KubeconfigError> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        kubeconfig::write(&file, &self.certificates, &self.all())
+        kubeconfig::write(&file, ADMIN, &self.certificates, &self.all())
     }
 
     /// Returns a client for a logical cluster. Creates the cluster and its context if it does not exist.

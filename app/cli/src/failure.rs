@@ -77,8 +77,11 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some(hint)
     } else if let Some(hint) = causes(error).find_map(server_hint) {
         Some(hint)
-    } else if error.is::<KubeconfigError>() {
-        Some("pass a writable file with --kubeconfig FILE")
+    } else if let Some(error) = error.downcast_ref::<KubeconfigError>() {
+        Some(match error {
+            KubeconfigError::Foreign { .. } => "pass another file with --kubeconfig FILE, or move this file away",
+            KubeconfigError::Write { .. } => "pass a writable file with --kubeconfig FILE",
+        })
     } else {
         None
     };

@@ -16,7 +16,7 @@ use switchboard_cluster::listener::BoundPort;
 use switchboard_gather::{Dump, ReadProblem};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::contexts::DEFAULT_CONTEXT;
+use crate::contexts::{ADMIN, DEFAULT_CONTEXT};
 use crate::failure::CommandError;
 use crate::gather::recording::{self, RecordingArgs};
 use crate::listen_address;
@@ -116,7 +116,7 @@ impl Serve {
             name: DEFAULT_CONTEXT.into(),
             server: format!("https://{}", listen_address::reachable(address)),
         };
-        kubeconfig::write(&file, &certificates, &[context])?;
+        kubeconfig::write(&file, ADMIN, &certificates, &[context])?;
         startup_message::print(&file, &listener)?;
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::contract::{ContractRules, OutputResources};
 use crate::mutation::{Layout, Mutation, Naming, OutputCluster, WriteError, append, index_path};
 
-pub use request::{MutationRequest, RecordError, to_mutation};
+pub use request::{CONTROLLER_HEADER, MutationRequest, RecordError, to_mutation};
 
 /// Maximum number of mutations in a recording.
 pub const MAX_RECORDED: usize = 100_000;

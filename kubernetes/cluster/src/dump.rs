@@ -26,7 +26,7 @@ use crate::store::{ExpectedState, ObjectStore, StoreKey, StoreLimits};
 use crate::wire::ObjectTemplate;
 
 pub use logs::{ContainerLog, DumpLogs};
-pub use record::{CONTROLLER_HEADER, RecordedWrite, WritableKind, WriteRecorder};
+pub use record::{RecordedWrite, WritableKind, WriteRecorder};
 
 /// Verbs of a read-only kind.
 const READ_VERBS: [&str; 3] = ["get", "list", "watch"];

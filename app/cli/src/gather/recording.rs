@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use switchboard_cluster::dump::{RecordedWrite, WritableKind, WriteRecorder as Keeper};
+use switchboard_cluster::dump::{RecordedWrite, WritableKind, WriteRecorder};
 use switchboard_gather::contract::{ContractRules, ResourceType};
 use switchboard_gather::discovery::Discovery;
 use switchboard_gather::mutation::Naming;
-use switchboard_gather::record::{MutationRecorder, MutationRequest, to_mutation};
+use switchboard_gather::record::{CONTROLLER_HEADER, MutationRecorder, MutationRequest, to_mutation};
 
 use super::name_key::NameKeyArg;
 use super::{CompatArgs, declared_inputs};
@@ -40,9 +40,10 @@ impl RecordingArgs {
     }
 
     /// Returns the callback that records the writes of a server.
-    pub fn write_handler(&self, recorder: Arc<MutationRecorder>) -> Keeper {
+    pub fn write_handler(&self, recorder: Arc<MutationRecorder>) -> WriteRecorder {
         let rules = self.compat.rules();
-        Arc::new(move |wish: &RecordedWrite| record_write(&recorder, wish, rules))
+        let keep = Arc::new(move |wish: &RecordedWrite| record_write(&recorder, wish, rules));
+        WriteRecorder { controller_header: CONTROLLER_HEADER, keep }
     }
 }
 

@@ -42,7 +42,7 @@ impl GitopsCluster {
         let listener = cluster.listen(port, &certificates).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let context = KubeconfigContext { name: "ground".into(), server: format!("https://{address}") };
-        kubeconfig::write(&folder.path().join("kubeconfig"), &certificates, &[context]).unwrap();
+        kubeconfig::write(&folder.path().join("kubeconfig"), "admin", &certificates, &[context]).unwrap();
         let gitops_cluster = GitopsCluster { cluster, _listener: listener, folder };
         gitops_cluster.post("/api/v1/namespaces", json!({ "metadata": { "name": "shop" } })).await;
         gitops_cluster

@@ -19,6 +19,9 @@ const COMPAT_MEDIA_TYPES: [&str; 5] = [
     "application/strategic-merge-patch+json",
 ];
 
+/// Header in which a client names its controller.
+pub const CONTROLLER_HEADER: &str = "switchboard-controller";
+
 /// A write request to the API.
 #[derive(Clone, Debug)]
 pub struct MutationRequest<'a> {

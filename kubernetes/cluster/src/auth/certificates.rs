@@ -182,6 +182,7 @@ fn new_authority(now: Timestamp) -> Result<CertificatePair, CertificateError> {
 }
 
 fn authority_params(now: Timestamp) -> CertificateParams {
+    // Part of the names that issued certificates refer to: another text would make them invalid.
     let mut params = params("switchboard-ca", None, now, Span::new().years(AUTHORITY_YEARS));
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::CrlSign];

@@ -9,9 +9,6 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::certificates::{Certificates, write_private};
 
-/// User of every context. A file without this user is never replaced.
-const USER: &str = "switchboard-admin";
-
 /// Context of a logical cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubeconfigContext {
@@ -24,13 +21,13 @@ pub struct KubeconfigContext {
 /// Error of the kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeconfigError {
-    /// A file that Switchboard did not generate is in the way.
-    #[error(
-        "{path} exists and was not written by switchboard\nhint: pass another file with --kubeconfig, or move this file away"
-    )]
+    /// A file that was not generated is in the way.
+    #[error("{path} exists and is not a generated kubeconfig of the user {user}")]
     Foreign {
         /// File.
         path: PathBuf,
+        /// User of generated files.
+        user: String,
     },
     /// Reading or writing the file failed.
     #[error("could not write kubeconfig {path}")]
@@ -42,8 +39,9 @@ pub enum KubeconfigError {
     },
 }
 
-/// Returns the text of the file. The first context is the current one.
-pub fn render(certificates: &Certificates, contexts: &[KubeconfigContext]) -> String {
+/// Returns the text of the file, with `user` in every context. The first context is the current one.
+pub fn render(user: &str, certificates: &Certificates, contexts: &[KubeconfigContext]) -> String {
+    let user = quoted(user);
     let authority = STANDARD.encode(&certificates.authority.certificate);
     let mut clusters = String::new();
     let mut entries = String::new();
@@ -53,43 +51,48 @@ pub fn render(certificates: &Certificates, contexts: &[KubeconfigContext]) -> St
             clusters,
             "- cluster:\n    certificate-authority-data: {authority}\n    server: {server}\n  name: {name}\n"
         );
-        let _ = write!(entries, "- context:\n    cluster: {name}\n    user: {USER}\n  name: {name}\n");
+        let _ = write!(entries, "- context:\n    cluster: {name}\n    user: {user}\n  name: {name}\n");
     }
     let current = contexts.first().map(|c| quoted(&c.name)).unwrap_or_else(|| quoted(""));
     format!(
         "apiVersion: v1\nkind: Config\npreferences: {{}}\nclusters:\n{clusters}contexts:\n{entries}\
-         current-context: {current}\nusers:\n- name: {USER}\n  user:\n    client-certificate-data: {}\n    \
+         current-context: {current}\nusers:\n- name: {user}\n  user:\n    client-certificate-data: {}\n    \
          client-key-data: {}\n",
         STANDARD.encode(&certificates.admin.certificate),
         STANDARD.encode(&certificates.admin.key),
     )
 }
 
-/// Writes the file with mode 0600, completely or not at all. A file that Switchboard did not generate is not replaced.
-pub fn write(path: &Path, certificates: &Certificates, contexts: &[KubeconfigContext]) -> Result<(), KubeconfigError> {
+/// Writes the file with mode 0600, completely or not at all. A file that was not generated for the same user is not replaced.
+pub fn write(
+    path: &Path,
+    user: &str,
+    certificates: &Certificates,
+    contexts: &[KubeconfigContext],
+) -> Result<(), KubeconfigError> {
     let failed = |source| KubeconfigError::Write { path: path.to_path_buf(), source };
     match std::fs::read_to_string(path) {
-        Ok(text) if !text.trim().is_empty() && !is_generated(&text) => {
-            return Err(KubeconfigError::Foreign { path: path.to_path_buf() });
+        Ok(text) if !text.trim().is_empty() && !is_generated(&text, user) => {
+            return Err(KubeconfigError::Foreign { path: path.to_path_buf(), user: user.to_string() });
         }
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    write_private(path, render(certificates, contexts).as_bytes()).map_err(failed)
+    write_private(path, render(user, certificates, contexts).as_bytes()).map_err(failed)
 }
 
 /// Whether everything in the file was generated: the user and no other, the contexts, and exactly one cluster for each.
 /// kubectl drops comments when it edits the file, so the names identify it. Entries that a user added or merged must
 /// not be lost.
-fn is_generated(text: &str) -> bool {
+fn is_generated(text: &str, user: &str) -> bool {
     let Ok(document) = switchboard_object::yaml::read(text) else { return false };
     let config = document.value;
     let entries = |list: &str| config[list].as_array().cloned().unwrap_or_default();
     let names = |list: &str| {
         entries(list).iter().filter_map(|e| e["name"].as_str().map(str::to_string)).collect::<BTreeSet<_>>()
     };
-    names("users").iter().eq([USER])
-        && entries("contexts").iter().all(|c| c["context"]["user"] == USER && c["context"]["cluster"] == c["name"])
+    names("users").iter().eq([user])
+        && entries("contexts").iter().all(|c| c["context"]["user"] == user && c["context"]["cluster"] == c["name"])
         && names("contexts") == names("clusters")
 }
 

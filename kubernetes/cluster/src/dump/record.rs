@@ -20,9 +20,6 @@ use crate::request::media::{self, Encoding, ResponseFormat};
 use crate::response::{ApiResponse, ResponsePayload};
 use crate::verbs::{self, ApiCall};
 
-/// Header in which a client names its controller.
-pub const CONTROLLER_HEADER: &str = "switchboard-controller";
-
 /// Recorded write.
 #[derive(Clone, Debug)]
 pub struct RecordedWrite {
@@ -50,8 +47,17 @@ pub struct RecordedWrite {
     pub controller: String,
 }
 
-/// Recorder of writes. The write is refused with the error's text.
-pub type WriteRecorder = Arc<dyn Fn(&RecordedWrite) -> Result<(), String> + Send + Sync>;
+/// Function that keeps a write. The write is refused with the error's text.
+type WriteCallback = Arc<dyn Fn(&RecordedWrite) -> Result<(), String> + Send + Sync>;
+
+/// Recorder of writes.
+#[derive(Clone)]
+pub struct WriteRecorder {
+    /// Name of the header in which a client names its controller.
+    pub controller_header: &'static str,
+    /// Callback.
+    pub keep: WriteCallback,
+}
 
 /// Kind that can be written even if the dump has no object of it.
 #[derive(Clone, Debug)]
@@ -82,8 +88,10 @@ pub(crate) async fn record(call: ApiCall, sent: Bytes, recorder: &WriteRecorder)
     let answer = if call.info.verb == "delete" { deletion_response(&call)? } else { answer };
     let token = call.info.subresource == "token";
     if !is_dry_run(&call, &sent) && !token {
-        for wish in recorded_writes(&call, &sent, &sent_as).await? {
-            recorder(&wish).map_err(|message| Status::internal(format!("could not record the write: {message}")))?;
+        let controller = header(&call, recorder.controller_header);
+        for wish in recorded_writes(&call, &sent, &sent_as, controller).await? {
+            (recorder.keep)(&wish)
+                .map_err(|message| Status::internal(format!("could not record the write: {message}")))?;
         }
     }
     Ok(answer)
@@ -166,7 +174,7 @@ async fn is_incomplete_in_dump(call: &ApiCall, refusal: &Status) -> bool {
     same.info.verb = "patch";
     same.info.subresource = String::new();
     same.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/merge-patch+json"));
-    let changed = Bytes::from_static(br#"{"metadata":{"annotations":{"switchboard.dev/looked-at":""}}}"#);
+    let changed = Bytes::from_static(br#"{"metadata":{"annotations":{"dry-run":""}}}"#);
     verbs::perform(same, changed).await.is_err_and(|status| status.code == 422)
 }
 
@@ -202,7 +210,12 @@ fn header(call: &ApiCall, name: &str) -> String {
 
 /// Returns the writes to record. A deletion of a collection becomes one deletion per object, so that replaying it does
 /// not delete other objects.
-async fn recorded_writes(call: &ApiCall, sent: &Bytes, sent_as: &str) -> Result<Vec<RecordedWrite>, Status> {
+async fn recorded_writes(
+    call: &ApiCall,
+    sent: &Bytes,
+    sent_as: &str,
+    controller: String,
+) -> Result<Vec<RecordedWrite>, Status> {
     let one = RecordedWrite {
         verb: call.info.verb,
         kind: call.resource.kind.clone(),
@@ -214,7 +227,7 @@ async fn recorded_writes(call: &ApiCall, sent: &Bytes, sent_as: &str) -> Result<
         original_content_type: sent_as.to_string(),
         query: call.query.pairs().to_vec(),
         body: sent.clone(),
-        controller: header(call, CONTROLLER_HEADER),
+        controller,
     };
     if call.info.verb != "deletecollection" {
         return Ok(vec![one]);

@@ -111,7 +111,7 @@ async fn kinds_of_the_dumps_crds_have_their_columns() {
 async fn recording() -> (Cluster, Arc<Mutex<Vec<RecordedWrite>>>) {
     let wishes = Arc::new(Mutex::new(Vec::new()));
     let kept = wishes.clone();
-    let keep: WriteRecorder = Arc::new(move |wish: &RecordedWrite| {
+    let keep = Arc::new(move |wish: &RecordedWrite| {
         kept.lock().unwrap().push(wish.clone());
         Ok(())
     });
@@ -119,7 +119,14 @@ async fn recording() -> (Cluster, Arc<Mutex<Vec<RecordedWrite>>>) {
     let objects = vec![pod(), object("configmaps", true, map)];
     let (auth_keys, clock_and_rng) = (AuthKeys::ephemeral().unwrap(), ClockAndRng::system());
     (
-        Cluster::from_dump_with_recorder(auth_keys, clock_and_rng, objects, DumpLogs::default(), (vec![], keep)).await,
+        Cluster::from_dump_with_recorder(
+            auth_keys,
+            clock_and_rng,
+            objects,
+            DumpLogs::default(),
+            (vec![], WriteRecorder { controller_header: "controller", keep }),
+        )
+        .await,
         wishes,
     )
 }

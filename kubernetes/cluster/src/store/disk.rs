@@ -62,8 +62,8 @@ pub enum OpenError {
         /// File.
         path: PathBuf,
     },
-    /// A newer version of Switchboard wrote the file.
-    #[error("{} has format version {found}, but this version of switchboard reads at most {FORMAT_VERSION}", path.display())]
+    /// A newer version of this crate wrote the file.
+    #[error("{} has format version {found}, but this version reads at most {FORMAT_VERSION}", path.display())]
     Newer {
         /// File.
         path: PathBuf,

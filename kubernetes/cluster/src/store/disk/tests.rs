@@ -76,10 +76,7 @@ async fn a_newer_format_is_named() {
     let path = log_path(dir.path(), 1);
     std::fs::write(&path, FileHeader { kind: FileKind::Log, salt: 1, revision: 1 }.encode_as(7)).unwrap();
     let error = ObjectStore::open(dir.path(), StoreLimits::default()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("{} has format version 7, but this version of switchboard reads at most 1", path.display())
-    );
+    assert_eq!(error.to_string(), format!("{} has format version 7, but this version reads at most 1", path.display()));
 }
 
 #[tokio::test]
