@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use switchboard_kernel::explain::count;
 use switchboard_kernel::state::Health;
 
 /// Plugs and sockets at one point in time.
@@ -24,7 +25,7 @@ pub struct SocketRow {
     pub name: String,
     /// Name and version of the interface, if it has a name.
     pub interface: String,
-    /// Number of coupled plugs, as the socket counts them: plugs that wait for a result or fail may be coupled.
+    /// Number of plugs whose status names this socket: plugs that wait for a result or fail may be coupled.
     pub coupled: usize,
     /// Number of plugs that name this socket.
     pub plugs: usize,
@@ -32,7 +33,7 @@ pub struct SocketRow {
     pub limit: Option<u64>,
     /// Health of the socket.
     pub state: Health,
-    /// Message of the condition.
+    /// Message of the condition; the number of coupled plugs if the socket is Ready.
     pub message: String,
     /// Creation time.
     pub created: String,
@@ -96,6 +97,8 @@ impl SocketRow {
         let (state, _, message) = health(socket);
         // A socket without plugs is healthy.
         let state = if state == Health::Working && reason(socket) == "SocketEmpty" { Health::Ready } else { state };
+        // The socket counts its plugs a moment after they are coupled; a row shows one count.
+        let message = if state == Health::Ready { format!("{} coupled", count(coupled, "plug")) } else { message };
         Self {
             interface: format!("{}{version}", text("name")),
             coupled,

@@ -115,3 +115,22 @@ fn a_plug_counts_for_the_socket_to_which_it_is_coupled() {
     let counts: Vec<(usize, usize)> = overview.sockets.iter().map(|one| (one.coupled, one.plugs)).collect();
     assert_eq!(counts, [(1, 0), (0, 1)]);
 }
+
+/// The socket counts its plugs a moment later than they are coupled.
+#[test]
+fn a_ready_socket_shows_one_count() {
+    let plug = json!({"metadata": {"namespace": "shop", "name": "web"}, "spec": {"socket": {"name": "db"}},
+        "status": {"coupledSocket": {"namespace": "shop", "name": "db"}}});
+    let stale = |name: &str, status: &str, reason: &str, message: &str| {
+        let coupled = json!([{"type": "Coupled", "status": status, "reason": reason, "message": message}]);
+        json!({"metadata": {"namespace": "shop", "name": name}, "status": {"conditions": coupled}})
+    };
+    let sockets = [
+        stale("cache", "True", "SocketCoupled", "1 plug coupled"),
+        stale("db", "False", "SocketEmpty", "0 plugs coupled"),
+        stale("late", "False", "Error", "coupling failed"),
+    ];
+    let overview = PlugOverview::of(&[plug], &sockets);
+    let rows: Vec<(usize, &str)> = overview.sockets.iter().map(|one| (one.coupled, one.message.as_str())).collect();
+    assert_eq!(rows, [(0, "0 plugs coupled"), (1, "1 plug coupled"), (0, "coupling failed")]);
+}
