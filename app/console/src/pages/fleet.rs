@@ -7,8 +7,8 @@ use switchboard_kernel::state::Health;
 use super::placements::{moves, placements};
 use crate::components::{count, pager, panel, state_badge};
 use crate::fleet::FleetPlacement;
-use crate::load::fleet::{APPLICATION_TABLE, ApplicationRow, FleetPage, InstanceRow, PAGE};
-use crate::table::{Column, TableQuery, filter_form, table_head};
+use crate::load::fleet::{APPLICATION_TABLE, ApplicationRow, EnvironmentRow, FleetPage, InstanceRow, PAGE};
+use crate::table::{Column, SortKey, TableQuery, TableRow, filter_form, table_head};
 
 /// Actions on the page.
 pub struct FleetActions<'a> {
@@ -32,12 +32,12 @@ pub fn fleet(view: &FleetPage, query: &TableQuery, acts: &FleetActions<'_>) -> M
                     div { dt { (state_badge(state)) } dd { (view.states.get(&state.to_string()).copied().unwrap_or_default()) } }
                 }
             }
-            (instances(view))
             (filter_form(query, "shop", &[], &html! {}))
+            (instances(view, query))
             @if view.placements.hosted { (moves(&view.placements, query)) }
             (panel("applications", &count(view.total, "application"), &html! {}, &html! { (applications(&view.applications, query, acts.application)) (pager(&query.href(&[]), view.page, PAGE, view.total)) }))
             @if view.placements.hosted { (placements(view, query, acts.placement)) }
-            div.columns { (environments(view)) (operations(view)) }
+            div.columns { (environments(view, query)) (operations(view)) }
         }
     }
 }
@@ -72,14 +72,18 @@ fn applications(all: &[ApplicationRow], query: &TableQuery, act: &dyn Fn(&Applic
     }
 }
 
+/// Returns the number of Applications, and their percentage of the instance's limit; `None` without a limit.
+fn used_percent(one: &InstanceRow) -> Option<(u64, u64)> {
+    let member = one.member.as_ref()?;
+    let max = u64::try_from(member.max_applications?).unwrap_or_default().max(1);
+    Some((member.applications, member.applications.saturating_mul(100) / max))
+}
+
 /// Renders the number of Applications as part of the instance's limit. Without a limit there is no load.
 fn load(one: &InstanceRow) -> Markup {
-    let Some((used, max)) =
-        one.member.as_ref().and_then(|member| Some((member.applications, member.max_applications?)))
-    else {
+    let Some((used, percent)) = used_percent(one) else {
         return html! { span.faint { "no limit" } };
     };
-    let percent = used.saturating_mul(100) / u64::try_from(max).unwrap_or_default().max(1);
     // A used instance never looks empty.
     let width = percent.clamp(u64::from(used > 0), 100);
     html! {
@@ -103,16 +107,49 @@ fn applications_of(one: &InstanceRow) -> Markup {
     }
 }
 
-fn instances(view: &FleetPage) -> Markup {
+/// Name of the table of Argo CD instances in the parameter `sort`.
+const INSTANCES: &str = "instances";
+
+impl TableRow for &InstanceRow {
+    fn sort_key(&self, column: &str) -> Option<SortKey> {
+        let member = self.member.as_ref();
+        Some(match column {
+            "name" => SortKey::text(&self.name),
+            "state" => SortKey::text(member.map_or("", |member| &member.state)),
+            "placements" => SortKey::Number(member.map_or(0, |member| member.placements)),
+            "applications" => SortKey::Number(member.map_or(self.applications as u64, |member| member.applications)),
+            "load" => SortKey::Number(used_percent(self).map_or(0, |(_, percent)| percent)),
+            "healthy" => SortKey::count(self.well),
+            _ => return None,
+        })
+    }
+
+    fn filter_text(&self) -> String {
+        format!("{} {}", self.name, self.member.as_ref().map_or("not in the fleet", |member| &member.state))
+    }
+}
+
+fn instances(view: &FleetPage, query: &TableQuery) -> Markup {
+    let mut rows: Vec<&InstanceRow> = view.instances.iter().collect();
+    query.arrange(INSTANCES, &mut rows);
+    let members = [Column::text("state", "State"), Column::number("placements", "Placements")];
+    let figures = [
+        Column::number("applications", "Applications"),
+        Column::descending("load", "Load"),
+        Column::number("healthy", "Healthy"),
+    ];
+    let members = members.into_iter().filter(|_| view.placements.hosted);
+    let columns: Vec<Column> =
+        std::iter::once(Column::text("name", "Namespace")).chain(members).chain(figures).collect();
     panel(
         "instances",
         "Argo CD instances",
         &html! {},
         &html! {
-            @if view.instances.is_empty() { p.empty { "No instances." } } @else {
+            @if rows.is_empty() { p.empty { @if view.instances.is_empty() { "No instances." } @else { "No instance matches the filter." } } } @else {
                 div.scroll tabindex="0" role="group" aria-label="Table" { table {
-                    thead { tr { th scope="col" { "Namespace" } @if view.placements.hosted { th scope="col" { "State" } th.num scope="col" { "Placements" } } th.num scope="col" { "Applications" } th scope="col" { "Load" } th.num scope="col" { "Healthy" } } }
-                    tbody { @for one in &view.instances { tr {
+                    (table_head(query, INSTANCES, &columns))
+                    tbody { @for one in rows { tr {
                         td { strong { (one.name) } }
                         @if view.placements.hosted { (member(one)) }
                         td.num { (applications_of(one)) }
@@ -138,16 +175,43 @@ fn member(one: &InstanceRow) -> Markup {
     }
 }
 
-fn environments(view: &FleetPage) -> Markup {
+/// Name of the table of environments in the parameter `sort`.
+const ENVIRONMENTS: &str = "environments";
+
+impl TableRow for &EnvironmentRow {
+    fn sort_key(&self, column: &str) -> Option<SortKey> {
+        Some(match column {
+            "name" => SortKey::text(&self.name),
+            "state" => SortKey::state(self.state),
+            "cluster" => SortKey::text(&self.url),
+            "message" => SortKey::text(&self.message),
+            _ => return None,
+        })
+    }
+
+    fn filter_text(&self) -> String {
+        format!("{} {} {} {}", self.name, self.state, self.url, self.message)
+    }
+}
+
+fn environments(view: &FleetPage, query: &TableQuery) -> Markup {
+    let mut rows: Vec<&EnvironmentRow> = view.environments.iter().collect();
+    query.arrange(ENVIRONMENTS, &mut rows);
+    let columns = [
+        Column::text("name", "Environment"),
+        Column::descending("state", "State"),
+        Column::text("cluster", "Cluster"),
+        Column::text("message", "Message"),
+    ];
     panel(
         "environments",
         "Environments",
         &html! {},
         &html! {
-            @if view.environments.is_empty() { p.empty { "No environments besides the cluster itself." } } @else {
+            @if rows.is_empty() { p.empty { @if view.environments.is_empty() { "No environments besides the cluster itself." } @else { "No environment matches the filter." } } } @else {
                 div.scroll tabindex="0" role="group" aria-label="Table" { table {
-                    thead { tr { th scope="col" { "Environment" } th scope="col" { "State" } th scope="col" { "Cluster" } th scope="col" { "Message" } } }
-                    tbody { @for one in &view.environments { tr { td { a href=(one.href) { strong { (one.name) } } } td { (state_badge(one.state)) } td.reason { (one.url) } td.reason { (one.message) } } } }
+                    (table_head(query, ENVIRONMENTS, &columns))
+                    tbody { @for one in rows { tr { td { a href=(one.href) { strong { (one.name) } } } td { (state_badge(one.state)) } td.reason { (one.url) } td.reason { (one.message) } } } }
                 } }
             }
         },

@@ -19,7 +19,7 @@ pub fn overview(view: &Overview, query: &TableQuery) -> Markup {
         @if !view.findings.is_empty() { (findings(view)) }
         @if !view.operators.is_empty() { (filter_form(query, "greeter", &[], &html! {})) }
         (operators(view, query))
-        (clusters(view))
+        (clusters(view, query))
     }
 }
 
@@ -146,13 +146,45 @@ impl TableRow for &OperatorRow {
     }
 }
 
-fn clusters(view: &Overview) -> Markup {
+/// Name of the table of clusters in the parameter `sort`.
+const CLUSTERS: &str = "clusters";
+
+impl TableRow for &ClusterRow {
+    fn sort_key(&self, column: &str) -> Option<SortKey> {
+        Some(match column {
+            "name" => SortKey::text(&self.name),
+            "state" => SortKey::state(state(self)),
+            "kinds" => SortKey::count(self.kinds),
+            "objects" => SortKey::count(self.objects),
+            "bytes" => SortKey::Number(self.bytes),
+            "unavailable" => SortKey::count(self.lost.len() + self.pending.len()),
+            _ => return None,
+        })
+    }
+
+    fn filter_text(&self) -> String {
+        format!("{} {} {} {}", self.name, state(self), self.lost.join(" "), self.pending.join(" "))
+    }
+}
+
+fn clusters(view: &Overview, query: &TableQuery) -> Markup {
+    let mut rows: Vec<&ClusterRow> = view.clusters.iter().collect();
+    query.arrange(CLUSTERS, &mut rows);
+    let columns = [
+        Column::text("name", "Cluster"),
+        Column::descending("state", "State"),
+        Column::number("kinds", "Kinds"),
+        Column::number("objects", "Objects"),
+        Column::number("bytes", "Bytes"),
+        Column::descending("unavailable", "Unavailable kinds"),
+    ];
     let body = html! {
-        div.scroll {
+        @if rows.is_empty() { p.empty { @if view.clusters.is_empty() { "No clusters." } @else { "No cluster matches the filter." } } }
+        @else { div.scroll {
             table.stacked {
-                thead { tr { th scope="col" { "Cluster" } th scope="col" { "State" } th.num scope="col" { "Kinds" } th.num scope="col" { "Objects" } th.num scope="col" { "Bytes" } th scope="col" { "Unavailable kinds" } } }
+                (table_head(query, CLUSTERS, &columns))
                 tbody {
-                    @for cluster in &view.clusters {
+                    @for cluster in rows {
                         tr {
                             td { a href={ "/objects?cluster=" (crate::components::percent_encode(&cluster.name)) } { strong { (cluster.name) } } }
                             td { (state_badge(state(cluster))) }
@@ -167,7 +199,7 @@ fn clusters(view: &Overview) -> Markup {
                     }
                 }
             }
-        }
+        } }
     };
     panel("clusters", "Clusters", &html! {}, &body)
 }

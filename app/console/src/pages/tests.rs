@@ -14,7 +14,7 @@ use crate::fleet::{FleetInstanceSummary, FleetPlacement, MoveProgress, Placement
 use crate::layout::{self, PageLayout};
 use crate::load::browse::{KindRow, KindsPage, ObjectRow, ObjectsPage};
 use crate::load::decision::{DecisionPage, WriteRow};
-use crate::load::fleet::{FleetPage, InstanceRow};
+use crate::load::fleet::{EnvironmentRow, FleetPage, InstanceRow};
 use crate::load::object::{EventRow, FieldOwner, HistoryRow, ObjectPage};
 use crate::load::operator::{OperatorPage, UnitRow};
 use crate::load::overview::{ClusterRow, FindingKind, FindingRow, OperatorRow, Overview};
@@ -128,6 +128,13 @@ fn view_of_fleet() -> FleetPage {
     FleetPage {
         served: true,
         instances: vec![instance("a"), instance(HOSTILE)],
+        environments: vec![EnvironmentRow {
+            name: HOSTILE.into(),
+            href: crate::components::object_href(&key()),
+            url: HOSTILE.into(),
+            state: Health::Ready,
+            message: HOSTILE.into(),
+        }],
         placements: PlacementsView {
             hosted: true,
             placements,
@@ -257,7 +264,7 @@ fn all() -> Vec<(&'static str, String)> {
         ("object", super::object::object(&view_of_object(), &CommandFlags::default())),
         ("kinds", super::browse::kinds(&kinds, &TableQuery::default())),
         ("listing", super::browse::listing(&listing, &TableQuery::default())),
-        ("search", super::search::search(&found)),
+        ("search", super::search::search(&found, &TableQuery::default())),
         ("fleet", super::fleet::fleet(&view_of_fleet(), &query, &acts)),
         ("trouble", super::error_page::error_page(&ConsoleProblem::NotFound(HOSTILE.into()))),
     ];
@@ -306,6 +313,20 @@ fn every_page_has_a_title_and_headings() {
             let head = part.split('>').next().unwrap_or_default();
             assert!(head.contains("aria-label"), "{name}: a section without a name: {head}");
         }
+    }
+}
+
+#[test]
+fn every_table_sorts_by_its_columns() {
+    let mut sorted = String::new();
+    for (name, page) in all() {
+        for head in page.split("<thead").skip(1).filter_map(|rest| rest.split("</thead>").next()) {
+            assert!(head.contains("class=\"sort\""), "{name} has a table that does not sort: {head}");
+            sorted.push_str(head);
+        }
+    }
+    for column in ["clusters.state", "instances.load", "environments.state", "results.type"] {
+        assert!(sorted.contains(&format!("{column}\"")), "no table sorts by {column}");
     }
 }
 

@@ -272,7 +272,8 @@ async fn fleet_page(State(app): SharedApp, headers: HeaderMap, Query(query): Que
 
 async fn search(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
     let text = query.q.unwrap_or_default();
-    let content = load::search::search(&app.source, &text).await.map(|found| pages::search::search(&found));
+    let tables = TableQuery::new("/search", vec![("q", text.clone())], "", query.sort.as_deref().unwrap_or_default());
+    let content = load::search::search(&app.source, &text).await.map(|found| pages::search::search(&found, &tables));
     let frame = PageLayout { search: text, ..frame(&app, &headers, "", "Search", "") };
     page(frame, content)
 }
