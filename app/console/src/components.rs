@@ -33,9 +33,14 @@ fn shape(word: Health) -> &'static str {
 }
 
 /// Renders a state as word and icon.
-pub fn state_badge(word: Health) -> Markup {
-    let (class, shape) = (format!("badge w-{}", class(word)), PreEscaped(shape(word)));
-    html! { span class=(class) { svg viewBox="0 0 10 10" aria-hidden="true" { (shape) } (word.to_string()) } }
+pub fn state_badge(state: Health) -> Markup {
+    badge(state, &state.to_string())
+}
+
+/// Renders a word with color and icon of a state.
+pub fn badge(state: Health, word: &str) -> Markup {
+    let (class, shape) = (format!("badge w-{}", class(state)), PreEscaped(shape(state)));
+    html! { span class=(class) { svg viewBox="0 0 10 10" aria-hidden="true" { (shape) } (word) } }
 }
 
 /// Formats a number with its noun.

@@ -9,6 +9,7 @@ pub mod operator;
 pub mod overview;
 pub mod placements;
 pub mod relations;
+pub mod resource_tree;
 pub mod search;
 pub mod shards;
 pub mod timeline;

@@ -11,6 +11,7 @@ pub mod object;
 pub mod operator;
 pub mod overview;
 pub mod placements;
+pub mod resource_tree;
 pub mod search;
 pub mod shards;
 pub mod timeline;

@@ -10,6 +10,7 @@ use switchboard_kernel::topology::ClusterName;
 use switchboard_object::yaml;
 
 use super::relations::{Relation, relations};
+use super::resource_tree::{self, TreeNode};
 use crate::components::NO_NAMESPACE;
 use crate::problem::ConsoleProblem;
 use crate::recent::DecisionSummary;
@@ -53,6 +54,8 @@ pub struct ObjectPage {
     pub history: Vec<HistoryRow>,
     /// Relations to other objects.
     pub relations: Vec<Relation>,
+    /// Objects that the object deploys or owns, with their health.
+    pub resource_tree: TreeNode,
     /// Explanation of the object's state, as text.
     pub why: String,
     /// Events of the object.
@@ -146,6 +149,7 @@ pub async fn load(source: &ConsoleSource, key: ObjectKey) -> Result<ObjectPage, 
         owners: live.as_ref().map(|live| owners(live, &redactor)).unwrap_or_default(),
         history,
         relations: related,
+        resource_tree: resource_tree::load(source, &key, live.as_ref(), &redactor).await?,
         why: redactor.text(&report(source, &key, known_value(&live, read_error.is_none()).as_ref()).await?.to_string()),
         events: events(source, &key, &redactor).await,
         read_error: read_error.map(|why| redactor.text(&why)),

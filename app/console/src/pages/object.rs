@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::resource_tree::resource_tree;
 use super::timeline::fold;
 use crate::components::{ago, count, panel, percent_encode, why, yaml};
 use crate::draw::relations::relations;
@@ -28,6 +29,7 @@ pub fn object(view: &ObjectPage, flags: &CommandFlags) -> Markup {
             @if view.read_error.is_some() { span.tag.hot id="unread" data-live { "unreadable" } } @else if !view.exists { span.tag.hot id="gone" data-live { "missing" } }
         }
         (panel("why", "Explanation", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } (flags.kernel_flags()) } }, &why(&view.why)))
+        (panel("tree", "Resource tree", &html! { span.faint.small { "deployed and owned objects with their health" } }, &resource_tree(&view.resource_tree)))
         (panel("relations", "Relations", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))
         div.columns {
             (panel("yaml", "YAML", &html! { span.faint.small { "secrets redacted" } }, &html! { @if view.exists { (yaml(&view.yaml)) } @else if let Some(why) = &view.read_error { p.empty.wrap-any { (why) } } @else { p.empty { "The object does not exist; its history is shown." } } }))

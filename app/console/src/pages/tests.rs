@@ -20,6 +20,7 @@ use crate::load::operator::{OperatorPage, UnitRow};
 use crate::load::overview::{ClusterRow, FindingKind, FindingRow, OperatorRow, Overview};
 use crate::load::placements::PlacementsView;
 use crate::load::relations::Relation;
+use crate::load::resource_tree::TreeNode;
 use crate::load::search::{SearchHit, SearchResults};
 use crate::load::timeline::{Folded, FoldedTimeline, Timeline};
 use crate::problem::ConsoleProblem;
@@ -65,6 +66,18 @@ fn row() -> OperatorRow {
     }
 }
 
+fn tree() -> TreeNode {
+    let node = |health, children| TreeNode {
+        name: format!("pods/{HOSTILE}"),
+        href: crate::components::object_href(&key()),
+        health,
+        message: HOSTILE.into(),
+        children,
+        omitted: 2,
+    };
+    node(None, vec![node(Some("Degraded"), vec![node(Some("Healthy"), vec![])])])
+}
+
 fn view_of_object() -> ObjectPage {
     ObjectPage {
         key: key(),
@@ -91,6 +104,7 @@ fn view_of_object() -> ObjectPage {
             },
             Relation { relation: "owns", before: false, name: HOSTILE.into(), href: "/x".into() },
         ],
+        resource_tree: tree(),
         why: format!("{HOSTILE}\n  because  {HOSTILE}\n{HOSTILE}\n"),
         events: vec![EventRow {
             time: HOSTILE.into(),
@@ -366,4 +380,13 @@ fn commands_for_a_token_work_with_every_kubectl() {
     assert_eq!(granted, ["operators", "console", "gitopsdeploymentsyncruns", "gitopsengineinstances"]);
     let help = super::help::page("sign-in").unwrap().1.0;
     assert!(help.contains(manifest), "docs/how-to/sign-in.md has another manifest");
+}
+
+#[test]
+fn resource_tree_nests_objects_with_their_health() {
+    let page = super::object::object(&view_of_object(), &CommandFlags::default()).0;
+    let tree = page.split_once("class=\"tree\"").and_then(|(_, rest)| rest.split_once("</section>")).unwrap().0;
+    let (degraded, healthy) = (tree.find("Degraded</span>").unwrap(), tree.find("Healthy</span>").unwrap());
+    assert_eq!(tree[degraded..healthy].matches("<ul>").count(), 1, "{tree}");
+    assert!(tree.contains("and 2 more objects"), "{tree}");
 }

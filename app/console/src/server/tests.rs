@@ -3,6 +3,7 @@
 mod live;
 mod moves;
 mod refusals;
+mod resource_tree;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
