@@ -95,12 +95,15 @@ impl PlanCommand {
             }
         }
         all.retain(|apart| !apart.operators.is_empty());
+        let is_empty = all.is_empty();
         let mut report = self.report(&config, &clusters, all).await?;
         report.skipped.splice(0..0, left_out);
         print(&report, self.output)?;
-        if !report.has_changes() && !report.skipped.is_empty() {
-            let left = report.skipped.into_iter().map(|left| left.name).collect();
-            return Err(PlanCommandError::LeftOut(left).into());
+        // A part without a dry run is reported, but it is an error only if there is nothing else to plan.
+        let left_out = report.skipped.iter().filter(|left| left.failed || is_empty);
+        let left_out: Vec<String> = left_out.map(|left| left.name.clone()).collect();
+        if !report.has_changes() && !left_out.is_empty() {
+            return Err(PlanCommandError::LeftOut(left_out).into());
         }
         if !report.has_changes() && !report.undecided.is_empty() {
             return Err(PlanCommandError::Undecided(report.undecided.len()).into());
@@ -131,15 +134,15 @@ impl PlanCommand {
                 IntegrationsManager::new(section, &config.topology, clusters.clone())?.load_operators().await?;
             further.extend(operators);
             let why = |message: String| message.trim_start_matches("error: ").to_string();
-            left_out.extend(
-                failed
-                    .into_iter()
-                    .map(|message| SkippedItem { name: "integrations".to_string(), reason: why(message) }),
-            );
+            left_out.extend(failed.into_iter().map(|message| SkippedItem {
+                name: "integrations".to_string(),
+                reason: why(message),
+                failed: true,
+            }));
         }
         if config.gitops.is_some() {
             let why = "its decisions need its database, which has no dry run".to_string();
-            left_out.push(SkippedItem { name: GITOPS.to_string(), reason: why });
+            left_out.push(SkippedItem { name: GITOPS.to_string(), reason: why, failed: false });
         }
         let apart = |(operator, name, client)| PlanGroup { operators: vec![operator], cluster: Some((name, client)) };
         Ok((std::iter::once(first).chain(further.into_iter().map(apart)).collect(), left_out))
@@ -167,7 +170,7 @@ impl PlanCommand {
                 (Ok(closed), _) => decided.extend(closed),
                 (Err(error), Some(what)) => {
                     let why = failure::message(&error).trim_start_matches("error: ").to_string();
-                    left_out.push(SkippedItem { name: what, reason: why });
+                    left_out.push(SkippedItem { name: what, reason: why, failed: true });
                 }
                 (Err(error), None) => return Err(error.into()),
             }

@@ -28,6 +28,9 @@ pub struct SkippedItem {
     pub name: String,
     /// Reason.
     pub reason: String,
+    /// Whether planning it failed; otherwise it has no dry run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
 }
 
 /// Planned write.
@@ -74,7 +77,7 @@ impl fmt::Display for PlanReport {
         for (unit, why) in &self.undecided {
             writeln!(f, "{unit} could not decide: {why}")?;
         }
-        for SkippedItem { name: what, reason: why } in &self.skipped {
+        for SkippedItem { name: what, reason: why, .. } in &self.skipped {
             writeln!(f, "{what} was skipped: {why}")?;
         }
         match changes.len() {
