@@ -43,6 +43,11 @@ impl fmt::Display for FieldManager {
 }
 
 impl FieldManager {
+    /// Whether the last write was before a time. API servers report whole seconds.
+    pub(super) fn wrote_before(&self, time: Timestamp) -> bool {
+        self.seconds().is_none_or(|seconds| seconds < time.to_jiff().as_second())
+    }
+
     fn seconds(&self) -> Option<i64> {
         Some(self.time.as_ref()?.parse::<jiff::Timestamp>().ok()?.as_second())
     }

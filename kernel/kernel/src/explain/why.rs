@@ -60,10 +60,13 @@ pub struct WhyReport {
     pub findings: Vec<String>,
     /// Field managers of the live object, if it was given.
     pub managers: Vec<FieldManager>,
-    /// Switchboard operator that owns fields although no write of it is known, because the journal does not reach back
-    /// that far.
+    /// Switchboard operator that wrote the object before the journal begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_manager: Option<FieldManager>,
+    /// Switchboard operator that wrote the object since the journal begins, although the journal has no such write: it
+    /// is recorded a moment after the write, or was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrecorded_manager: Option<FieldManager>,
     /// Other objects of that kind and name, in other namespaces and on other clusters that were not given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
@@ -167,6 +170,8 @@ pub fn explain_object(
     let managers = live.map(|live| field_managers::managers(live, field)).unwrap_or_default();
     let hosted = |manager: &&FieldManager| state.operators.iter().any(|operator| operator.name == manager.name);
     let newer = written.as_ref().map(|w| w.at);
+    let unexplained = managers.iter().find(hosted).filter(|_| written.is_none()).cloned();
+    let is_before = |one: &FieldManager| one.wrote_before(reach.since.unwrap_or(state.started_at));
     WhyReport {
         object: key.map_or_else(|| asked.to_string(), named),
         field: field.map(ToString::to_string),
@@ -190,7 +195,8 @@ pub fn explain_object(
             state,
         ),
         findings: findings(target, entries, state),
-        earlier_manager: managers.iter().find(hosted).filter(|_| written.is_none()).cloned(),
+        earlier_manager: unexplained.clone().filter(is_before),
+        unrecorded_manager: unexplained.filter(|one| !is_before(one)),
         managers,
         others,
         last_write: written,

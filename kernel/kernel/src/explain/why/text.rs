@@ -90,6 +90,13 @@ impl WhyReport {
                 "was written by {ours}, which is a Switchboard operator, but the journal does not reach back that far"
             );
         }
+        if let Some(ours) = &self.unrecorded_manager {
+            let journal = match self.lost {
+                0 => "the journal does not have the decision yet",
+                _ => "the journal, which has a gap, does not have the decision",
+            };
+            return format!("was written by {ours}, which is a Switchboard operator, but {journal}");
+        }
         match self.managers.first() {
             Some(manager) => {
                 let time = manager.time.as_ref().map(|time| format!(", at {time}")).unwrap_or_default();
