@@ -1,5 +1,7 @@
 //! `why`, `why-not`, `top` and `replay`: reports from the journal and a running kernel.
 
+mod top;
+
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use switchboard_kernel::state::KernelState;
 use crate::failure::CommandError;
 use crate::kernel::StateDir;
 pub use crate::output_format::{OutputFormat, print};
+pub use top::Top;
 use crate::stderr::print_stderr;
 use crate::watch_loop::WatchArgs;
 use crate::{DIFFERS, color, limits, operators};
@@ -270,27 +273,6 @@ impl WhyNot {
     fn with_hint(&self, error: CommandError) -> CommandError {
         let hint = format!("hint: `switchboard why-not {}` lists the waiting units", self.operator);
         format!("{error}\n{}", self.state.complete(&hint)).into()
-    }
-}
-
-/// Show the activity of every operator
-#[derive(Args)]
-pub struct Top {
-    /// Output format
-    #[arg(short, long, value_enum, default_value_t)]
-    output: OutputFormat,
-    #[command(flatten)]
-    watch: WatchArgs,
-    #[command(flatten)]
-    state: StateDir,
-}
-
-impl Top {
-    /// Prints the report.
-    pub async fn run(self) -> Result<(), CommandError> {
-        self.watch
-            .show(|| async { render_report(&explain::report(&self.state.state().await?), self.output, &self.state) })
-            .await
     }
 }
 

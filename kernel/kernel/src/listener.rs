@@ -9,6 +9,7 @@
 
 mod command;
 mod local_user;
+mod object_names;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -277,3 +277,27 @@ async fn the_console_shows_commands_with_the_flags_they_need() {
     assert!(operator.contains(&format!("switchboard pause greeter --state-dir {}", state.display())), "{operator}");
     assert!(page("/objects/default/configmaps/default/x").contains(&format!(" --state-dir {}", state.display())));
 }
+
+/// The Application of a deployment has a generated name, and its error a chain of causes.
+#[tokio::test]
+async fn top_names_the_deployment_and_the_cause() {
+    let running = UpProcess::up("console: off\noperators: {engine: {}}\ngitops: {}\n");
+    let repository = running.file("repository");
+    fs::create_dir_all(&repository).unwrap();
+    fs::write(repository.join("README"), "empty").unwrap();
+    git(&repository, &["init", "--quiet", "--initial-branch", "main"]);
+    git(&repository, &["add", "."]);
+    git(&repository, &["commit", "--quiet", "--message", "One"]);
+    let source = json!({"repoURL": format!("file://{}", repository.display()), "path": "nope"});
+    let deployment = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment",
+        "metadata": {"name": "badpath"}, "spec": {"type": "automated", "source": source}});
+    post(&running, "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/default/gitopsdeployments", &deployment).await;
+    running.row("engine", |row| row["reason"].as_str().is_some_and(|reason| reason.contains("app path"))).await;
+    let line = |more: &[&str]| {
+        let top = String::from_utf8(running.ask(&[&["top"], more].concat()).stdout).unwrap();
+        top.lines().find(|line| line.starts_with("engine ")).unwrap().to_string()
+    };
+    let (narrow, wide) = (line(&[]), line(&["-o", "wide"]));
+    assert!(narrow.ends_with("  default/badpath: nope: app path does not exist"), "{narrow}");
+    assert!(wide.contains("  default/badpath: ") && wide.contains("desc = nope: app path does not exist"), "{wide}");
+}

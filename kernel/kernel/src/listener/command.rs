@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::local_user::LocalUser;
+use super::object_names;
 use super::{flush, json_of, problem};
 use crate::host::{Handle, HostStopped};
 use crate::operator::{OperatorName, Unit, UnitId};
@@ -38,6 +39,10 @@ pub(super) async fn command(
         "/api/v1/fields" => match serde_json::from_slice(&bytes) {
             Ok(key) => fields(handle, key).await,
             Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body has no object")),
+        },
+        "/api/v1/names" => match serde_json::from_slice(&bytes) {
+            Ok(query) => handle.snapshot().await.map(|snapshot| json_of(&object_names::find(&snapshot, &query))),
+            Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body has no kind and uids")),
         },
         "/api/v1/pause" | "/api/v1/resume" | "/api/v1/reconcile" | "/api/v1/unit" => {
             match serde_json::from_slice(&bytes) {
