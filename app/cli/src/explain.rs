@@ -1,30 +1,33 @@
 //! `why`, `why-not`, `top` and `replay`: reports from the journal and a running kernel.
 
+mod live_object;
 mod top;
 
-use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use switchboard_kernel::config::Config;
-use switchboard_kernel::decision::{Decision, DecisionId, RunOutcome};
+use switchboard_kernel::decision::{Decision, DecisionId};
 use switchboard_kernel::explain::{self, FieldPath, ObjectTarget, ReplayReport, WhyReport};
 use switchboard_kernel::journal::JournalEntry;
 use switchboard_kernel::operator::Unit;
 use switchboard_kernel::replay::{ReplayComparison, replay_within};
-use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
+use switchboard_kernel::resource::ObjectKey;
 use switchboard_kernel::state::KernelState;
 
 use crate::failure::CommandError;
 use crate::kernel::StateDir;
 pub use crate::output_format::{OutputFormat, print};
-pub use top::Top;
 use crate::stderr::print_stderr;
 use crate::watch_loop::WatchArgs;
 use crate::{DIFFERS, color, limits, operators};
+pub use top::Top;
+
+/// Maximum time to wait until the journal has the decision of a write. Decisions are recorded after their writes.
+const JOURNAL_PATIENCE: Duration = Duration::from_secs(3);
+const JOURNAL_POLL: Duration = Duration::from_millis(100);
 
 /// Explain why an object is as it is
 #[derive(Args)]
@@ -65,7 +68,20 @@ impl WhyObject {
         self.watch.show(|| self.report()).await
     }
 
-    async fn report(&self) -> Result<String, CommandError> {
+    /// Returns the text of the report. If the live object shows a write that the journal does not have yet, waits for
+    /// the journal.
+    async fn look(&self) -> Result<String, CommandError> {
+        let end = Instant::now() + JOURNAL_PATIENCE;
+        loop {
+            let report = self.report().await?;
+            if report.unrecorded_manager.is_none() || report.lost > 0 || Instant::now() >= end {
+                return render_report(&report, self.output, &self.state);
+            }
+            tokio::time::sleep(JOURNAL_POLL).await;
+        }
+    }
+
+    async fn report(&self) -> Result<WhyReport, CommandError> {
         // The state is requested before the journal is read, so that the journal holds every decision the state
         // mentions.
         let state = self.state.state().await.ok();
@@ -77,8 +93,8 @@ impl WhyObject {
         let (kind, name) = self.object.clone();
         let target = ObjectTarget { cluster: self.cluster.clone(), kind, namespace: self.namespace.clone(), name };
         let entries: Vec<JournalEntry> = journal.newest().collect();
-        check_known(&target, &entries, &state)?;
-        let live = self.live(&target, &entries, &state).await?;
+        live_object::check_known(&target, &entries, &state)?;
+        let live = live_object::read(&self.state, &target, &entries, &state).await?;
         let read = |id: DecisionId, key: &ObjectKey| {
             let kept = journal.reads(id)?.objects.into_iter().find(|kept| kept.key == *key);
             kept.map(|kept| kept.value)
@@ -86,63 +102,9 @@ impl WhyObject {
         let range = journal.range();
         let report =
             explain::explain_object(&target, self.field.as_ref(), &entries, &range, &state, live.value(), &read);
-        if live.is_absent() && is_unknown(&report) {
-            return Err(missing_object(&target).into());
-        }
-        render_report(&report, self.output, &self.state)
-    }
-
-    /// Reads the field managers of the live object.
-    async fn live(
-        &self,
-        target: &ObjectTarget,
-        entries: &[JournalEntry],
-        state: &KernelState,
-    ) -> Result<LiveState, CommandError> {
-        let known = explain::resolve_target(target, entries);
-        let certain = known.is_some() || target.namespace.is_some();
-        let Some(key) = known.or_else(|| watched_key(target, state)) else { return Ok(LiveState::Unknown) };
-        let body = serde_json::to_string(&key)?;
-        let answer = match self.state.request::<Value>("POST", "/api/v1/fields", body).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                if !state.operators.is_empty() {
-                    print_stderr(format_args!("note: {error}"));
-                }
-                return Ok(LiveState::Unknown);
-            }
-        };
-        Ok(match (answer.is_null(), certain) {
-            (true, true) => LiveState::Absent,
-            (true, false) => LiveState::AbsentInDefault,
-            (false, _) => LiveState::Exists(answer),
-        })
-    }
-}
-
-/// Live state of an object.
-enum LiveState {
-    /// Its cluster was not queried.
-    Unknown,
-    /// The object does not exist.
-    Absent,
-    /// The object does not exist in the default namespace, but may exist in another.
-    AbsentInDefault,
-    /// Field managers of the object.
-    Exists(Value),
-}
-
-impl LiveState {
-    fn is_absent(&self) -> bool {
-        matches!(self, LiveState::Absent | LiveState::AbsentInDefault)
-    }
-
-    /// Returns the value for the report: null if the object does not exist, `None` if that is unknown.
-    fn value(&self) -> Option<&Value> {
-        match self {
-            LiveState::Unknown | LiveState::AbsentInDefault => None,
-            LiveState::Absent => Some(&Value::Null),
-            LiveState::Exists(value) => Some(value),
+        match live.absent_key() {
+            Some(key) if is_unknown(&report) => Err(missing_object(&target, key).into()),
+            _ => Ok(report),
         }
     }
 }
@@ -154,64 +116,17 @@ fn is_unknown(report: &WhyReport) -> bool {
 }
 
 /// Error for an object that does not exist and that the journal does not mention.
-fn missing_object(target: &ObjectTarget) -> String {
-    let (kind, name) = (&target.kind, &target.name);
-    let namespace = target.namespace.as_deref().unwrap_or(NAMESPACE);
+fn missing_object(target: &ObjectTarget, key: &ObjectKey) -> String {
+    let (kind, name, namespace) = (&target.kind, &target.name, &key.namespace);
+    let (within, hint) = match key.table.resource.namespaced {
+        true => {
+            (format!(" in namespace {namespace}"), "check name and namespace; pass another namespace with -n NAMESPACE")
+        }
+        false => (String::new(), "check the name"),
+    };
     format!(
-        "could not explain {kind}/{name}: it does not exist in namespace {namespace}, and no decision in the journal mentions it\nhint: check name and namespace; pass another namespace with -n NAMESPACE"
+        "could not explain {kind}/{name}: it does not exist{within}, and no decision in the journal mentions it\nhint: {hint}"
     )
-}
-
-/// Default namespace, as in kubectl.
-const NAMESPACE: &str = "default";
-
-/// Returns the key of the target if a watched type matches it.
-fn watched_key(target: &ObjectTarget, state: &KernelState) -> Option<ObjectKey> {
-    let key = |table: &TableKey| {
-        let namespace = target.namespace.as_deref().unwrap_or(NAMESPACE);
-        let namespace = if table.resource.namespaced { namespace } else { "" };
-        ObjectKey { table: table.clone(), namespace: namespace.into(), name: target.name.as_str().into() }
-    };
-    state.tables.iter().map(|table| key(&table.table)).find(|key| target.matches(key))
-}
-
-/// Maximum number of types or clusters that a hint lists.
-const MAX_NAMED: usize = 12;
-
-/// Refuses a type or cluster that no operator uses: most likely it is mistyped.
-fn check_known(target: &ObjectTarget, entries: &[JournalEntry], state: &KernelState) -> Result<(), CommandError> {
-    let decisions = entries.iter().filter_map(|entry| match entry {
-        JournalEntry::Decision(decision) => Some(decision),
-        JournalEntry::Finding(_) => None,
-    });
-    let of = |decision: &Decision| -> Vec<TableKey> {
-        let written = match &decision.outcome {
-            RunOutcome::Decided { writes, .. } => writes.as_slice(),
-            _ => &[],
-        };
-        let gets = decision.gets.iter().map(|(key, _)| &key.table);
-        let lists = decision.lists.iter().map(|(query, _)| &query.table);
-        written.iter().map(|write| &write.object.table).chain(gets).chain(lists).cloned().collect()
-    };
-    let watched = state.tables.iter().map(|table| table.table.clone());
-    let known: BTreeSet<TableKey> = decisions.flat_map(|decision| of(decision)).chain(watched).collect();
-    if known.is_empty() {
-        return Ok(());
-    }
-    let named = |names: BTreeSet<String>| names.into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
-    if let Some(cluster) =
-        target.cluster.as_ref().filter(|_| !known.iter().any(|table| target.matches_cluster(&table.cluster)))
-    {
-        let names = named(known.iter().map(|table| table.cluster.to_string()).collect());
-        return Err(format!("no operator here uses a cluster {cluster}\nhint: clusters: {names}").into());
-    }
-    let known: BTreeSet<&Arc<Resource>> = known.iter().map(|table| &table.resource).collect();
-    if target.is_built_in() || known.iter().any(|resource| target.matches_kind(resource)) {
-        return Ok(());
-    }
-    let names: Vec<String> = known.iter().take(MAX_NAMED).map(ToString::to_string).collect();
-    let names = names.join(", ");
-    Err(format!("no operator here uses a kind {}\nhint: kinds: {names}", target.kind).into())
 }
 
 fn now() -> switchboard_kernel::timestamp::Timestamp {

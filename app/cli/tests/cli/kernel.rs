@@ -109,7 +109,41 @@ async fn why_of_an_unknown_kind_is_an_error() {
     let error = String::from_utf8(printed.stderr).unwrap();
     let hint = "no operator here uses a kind confgmap\nhint: kinds: configmaps";
     assert!(error.contains(hint), "{error}");
-    assert!(running.ask(&["why", "deployment/web"]).status.success(), "every cluster has those");
+}
+
+/// Every cluster serves built-in kinds, whether or not an operator watches them.
+#[tokio::test]
+async fn why_of_an_unwatched_built_in_kind_reads_the_cluster() {
+    let running = greeted().await;
+    for (object, within) in [
+        ("deployment/web", " in namespace default"),
+        ("job/nope", " in namespace default"),
+        ("po/nope", " in namespace default"),
+        ("node/nope", ""),
+        ("namespace/nope", ""),
+    ] {
+        let printed = running.ask(&["why", object]);
+        let expected = format!("error: could not explain {object}: it does not exist{within}, and no decision");
+        assert_eq!(printed.status.code(), Some(1), "{object}");
+        assert!(stderr_text(&printed).starts_with(&expected), "{}", stderr_text(&printed));
+        assert_eq!(stderr_text(&printed).contains("-n NAMESPACE"), !within.is_empty(), "{}", stderr_text(&printed));
+    }
+    let existing = running.ask(&["why", "ns/default"]);
+    let text = String::from_utf8(existing.stdout).unwrap();
+    assert_eq!(existing.status.code(), Some(0), "{text}");
+    assert!(text.starts_with("ns/default was not written by a Switchboard operator"), "{text}");
+}
+
+/// The journal has a decision a moment after its writes.
+#[tokio::test]
+async fn why_waits_for_the_journal() {
+    let running = UpProcess::up(GREETER);
+    running.guest("ada").await;
+    running.row("greeter", |row| row["state"] == "Waiting").await;
+    running.words().await;
+    running.greeting("ada").await;
+    let why = masked(&running.ask(&["why", "configmap/ada-greeting", "--field", ".data.text"]));
+    assert!(why.contains("\n  because  configmaps/default/greeting changed (revision N)\n"), "{why}");
 }
 
 /// Returns the first line of `why` for the greeting.

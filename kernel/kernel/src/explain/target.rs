@@ -49,67 +49,7 @@ impl ObjectTarget {
     pub fn matches_kind(&self, resource: &Resource) -> bool {
         matches_typed_kind(resource, &self.kind)
     }
-
-    /// Whether the type is a built-in kind, which every cluster serves.
-    pub fn is_built_in(&self) -> bool {
-        let typed = self.kind.to_ascii_lowercase();
-        let typed = typed.split('.').next().unwrap_or_default();
-        let plural = |kind: &str| match kind.strip_suffix('y') {
-            Some(stem) => format!("{stem}ies"),
-            None if kind.ends_with('s') => format!("{kind}es"),
-            None => format!("{kind}s"),
-        };
-        SHORT.iter().any(|(short, _)| *short == typed)
-            || BUILT_IN.iter().any(|kind| *kind == typed || plural(kind) == typed)
-    }
 }
-
-/// Built-in kinds of Kubernetes.
-const BUILT_IN: [&str; 43] = [
-    "apiservice",
-    "certificatesigningrequest",
-    "clusterrole",
-    "clusterrolebinding",
-    "configmap",
-    "controllerrevision",
-    "cronjob",
-    "csidriver",
-    "csinode",
-    "customresourcedefinition",
-    "daemonset",
-    "deployment",
-    "endpoints",
-    "endpointslice",
-    "event",
-    "horizontalpodautoscaler",
-    "ingress",
-    "ingressclass",
-    "job",
-    "lease",
-    "limitrange",
-    "mutatingwebhookconfiguration",
-    "namespace",
-    "networkpolicy",
-    "node",
-    "persistentvolume",
-    "persistentvolumeclaim",
-    "pod",
-    "poddisruptionbudget",
-    "podtemplate",
-    "priorityclass",
-    "replicaset",
-    "replicationcontroller",
-    "resourcequota",
-    "role",
-    "rolebinding",
-    "runtimeclass",
-    "secret",
-    "service",
-    "serviceaccount",
-    "statefulset",
-    "storageclass",
-    "validatingwebhookconfiguration",
-];
 
 /// Short names of built-in kinds, as in kubectl.
 const SHORT: [(&str, &str); 22] = [
