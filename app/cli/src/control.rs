@@ -15,7 +15,7 @@ pub struct Pause {
     /// Operator name
     operator: String,
     #[command(flatten)]
-    state: StateDir,
+    pub state: StateDir,
 }
 
 impl Pause {
@@ -36,7 +36,7 @@ pub struct Resume {
     /// Operator name
     operator: String,
     #[command(flatten)]
-    state: StateDir,
+    pub state: StateDir,
 }
 
 impl Resume {
@@ -58,7 +58,7 @@ pub struct Reconcile {
     /// Unit to run, such as `shop/web` [default: all units]
     unit: Option<Unit>,
     #[command(flatten)]
-    state: StateDir,
+    pub state: StateDir,
 }
 
 impl Reconcile {

@@ -50,7 +50,7 @@ pub struct WhyObject {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
-    state: StateDir,
+    pub state: StateDir,
 }
 
 fn target(text: &str) -> Result<(String, String), String> {
@@ -148,7 +148,7 @@ pub struct WhyNot {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
-    state: StateDir,
+    pub state: StateDir,
 }
 
 /// Renders a report, with colors if it is a table on a terminal.
@@ -187,7 +187,7 @@ impl WhyNot {
 
     fn with_hint(&self, error: CommandError) -> CommandError {
         let hint = format!("hint: `switchboard why-not {}` lists the waiting units", self.operator);
-        format!("{error}\n{}", self.state.complete(&hint)).into()
+        format!("{error}\n{hint}").into()
     }
 }
 
@@ -200,7 +200,7 @@ pub struct Replay {
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]
-    state: StateDir,
+    pub state: StateDir,
 }
 
 impl Replay {

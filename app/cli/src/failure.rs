@@ -14,7 +14,7 @@ use switchboard_kernel::listener::ListenError as AskError;
 use switchboard_object::causes::causes;
 use switchboard_sandbox::SandboxError;
 
-use crate::kernel::KernelError;
+use crate::kernel::{KernelError, StateDir};
 use crate::stderr::print_stderr;
 
 /// Error that ends a command.
@@ -22,7 +22,12 @@ pub type CommandError = Box<dyn Error + Send + Sync>;
 
 /// Prints the error with its causes and returns the exit code.
 pub fn report(error: &(dyn Error + 'static)) -> ExitCode {
-    print_stderr(message(error));
+    report_for(error, &StateDir::default())
+}
+
+/// Prints the error as [`report`] does. Commands in it get the flag of the state directory.
+pub fn report_for(error: &(dyn Error + 'static), state: &StateDir) -> ExitCode {
+    print_stderr(state.complete(&message(error)));
     ExitCode::FAILURE
 }
 

@@ -43,6 +43,7 @@ use switchboard_service::backup::{BackupError, LineError};
 use switchboard_service::fleet::FleetError;
 
 use crate::failure::CommandError;
+use crate::kernel::StateDir;
 use crate::log::LogArgs;
 
 /// Run and use the GitOps Service
@@ -93,6 +94,17 @@ impl Gitops {
             GitopsCommand::Backend(backend) => Some(backend.role.log),
             GitopsCommand::Agent(agent) => Some(agent.role.log),
             _ => None,
+        }
+    }
+
+    /// State directory of the commands that find the database by it.
+    pub fn state(&self) -> StateDir {
+        match &self.command {
+            GitopsCommand::Fleet(fleet) => fleet.admin_args().state(),
+            GitopsCommand::Restore(restore) => restore.engines.state(),
+            GitopsCommand::Backup(backup) => backup.database.state(),
+            GitopsCommand::Metrics(metrics) => metrics.database.state(),
+            _ => StateDir::default(),
         }
     }
 

@@ -38,8 +38,22 @@ pub struct StateDir {
     state_dir: Option<PathBuf>,
 }
 
-/// Commands that find a running kernel by its state directory.
-const OF_A_KERNEL: [&str; 7] = ["pause", "resume", "reconcile", "top", "why", "why-not", "replay"];
+/// Commands that find a running kernel, or the database of one, by its state directory.
+const WITH_STATE_DIR: [&str; 13] = [
+    "pause",
+    "resume",
+    "reconcile",
+    "top",
+    "why",
+    "why-not",
+    "replay",
+    "plan",
+    "doctor",
+    "gitops fleet",
+    "gitops backup",
+    "gitops restore",
+    "gitops metrics",
+];
 
 /// Error of the kernel's files or of a running kernel.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +79,11 @@ pub enum KernelError {
 }
 
 impl StateDir {
+    /// Creates the flag from its value.
+    pub fn of(state_dir: Option<PathBuf>) -> Self {
+        Self { state_dir }
+    }
+
     /// Returns the directory without creating it.
     pub fn path(&self) -> Result<PathBuf, CommandError> {
         match &self.state_dir {
@@ -97,10 +116,14 @@ impl StateDir {
         let Some(dir) = &self.state_dir else { return text.to_string() };
         let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
         let quoted = switchboard_console::quoted(&dir.display().to_string());
+        let takes_flag = |command: &str| {
+            let is_verb = |rest: &str| rest.is_empty() || rest.starts_with(' ');
+            let mut verbs = WITH_STATE_DIR.iter().filter_map(|verb| command.strip_prefix(verb));
+            verbs.any(is_verb) && !command.contains("--state-dir")
+        };
         let spans = text.split('`').enumerate().map(|(number, span)| {
-            let verb = span.strip_prefix("switchboard ").and_then(|rest| rest.split(' ').next());
             // Every second piece is between backticks.
-            let is_command = number % 2 == 1 && verb.is_some_and(|verb| OF_A_KERNEL.contains(&verb));
+            let is_command = number % 2 == 1 && span.strip_prefix("switchboard ").is_some_and(takes_flag);
             if is_command { format!("{span} --state-dir {quoted}") } else { span.to_string() }
         });
         spans.collect::<Vec<_>>().join("`")

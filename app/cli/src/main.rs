@@ -43,6 +43,7 @@ mod watch_loop;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use kernel::StateDir;
 use log::{LogArgs, LogFormat};
 
 const EXIT_CODES: &str = "Exit codes:
@@ -140,16 +141,33 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failure::report(&error),
     };
+    let state = arguments.command.state();
     let done = runtime.block_on(run(arguments.command));
     // A hung operator must not keep the process from ending.
     runtime.shutdown_background();
     match done {
         Ok(code) => code,
-        Err(error) => failure::report(&*error),
+        Err(error) => failure::report_for(&*error, &state),
     }
 }
 
 impl Command {
+    /// State directory of the commands that find a kernel or its database by it.
+    fn state(&self) -> StateDir {
+        match self {
+            Command::Plan(plan) => plan.state.clone(),
+            Command::Why(why) => why.state.clone(),
+            Command::WhyNot(why_not) => why_not.state.clone(),
+            Command::Top(top) => top.state.clone(),
+            Command::Pause(pause) => pause.state.clone(),
+            Command::Resume(resume) => resume.state.clone(),
+            Command::Reconcile(reconcile) => reconcile.state.clone(),
+            Command::Replay(replay) => replay.state.clone(),
+            Command::Gitops(gitops) => gitops.state(),
+            _ => StateDir::default(),
+        }
+    }
+
     /// Format of the log: chosen for commands that run until a signal, text for all others.
     fn log_format(&self) -> LogFormat {
         let chosen = match self {

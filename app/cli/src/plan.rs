@@ -49,7 +49,7 @@ pub struct PlanCommand {
     #[command(flatten)]
     cluster_args: ClusterArgs,
     #[command(flatten)]
-    state: StateDir,
+    pub state: StateDir,
 }
 
 /// The plan is incomplete, so it is unknown whether something would be written.

@@ -6,6 +6,7 @@ use switchboard_ledger::Ledger;
 use super::existing_database::ExistingDatabaseArgs;
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
+use crate::kernel::StateDir;
 use crate::output_format::OutputFormat;
 
 /// Database, cluster and output format of an administrative command.
@@ -22,6 +23,11 @@ pub struct AdminArgs {
 }
 
 impl AdminArgs {
+    /// Returns the state directory, to complete commands in hints.
+    pub fn state(&self) -> StateDir {
+        self.database.state()
+    }
+
     /// Opens the database, which must exist.
     pub async fn open_ledger(&self) -> Result<Ledger, CommandError> {
         self.database.open(self.cluster_args.kubeconfig.as_deref()).await

@@ -24,7 +24,7 @@ pub struct Backup {
     force: bool,
 
     #[command(flatten)]
-    database: ExistingDatabaseArgs,
+    pub database: ExistingDatabaseArgs,
 }
 
 /// The file could not be written.

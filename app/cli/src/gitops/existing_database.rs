@@ -31,6 +31,11 @@ pub struct ExistingDatabaseArgs {
 struct NoDatabase(Vec<PathBuf>);
 
 impl ExistingDatabaseArgs {
+    /// Returns the state directory, to complete commands in hints.
+    pub fn state(&self) -> StateDir {
+        StateDir::of(self.state_dir.clone())
+    }
+
     /// Opens the database; a missing file is an error. The selected kubeconfig is usually in the data directory of the
     /// cluster that it is for.
     pub async fn open(&self, kubeconfig: Option<&Path>) -> Result<Ledger, CommandError> {

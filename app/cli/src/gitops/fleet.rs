@@ -145,6 +145,17 @@ struct FleetMove {
 struct MoveRolledBack(String);
 
 impl FleetArgs {
+    /// Returns the flags for the database and the cluster.
+    pub fn admin_args(&self) -> &AdminArgs {
+        match &self.command {
+            FleetCommand::Add(add) => &add.engines,
+            FleetCommand::Remove(remove) => &remove.named.engines,
+            FleetCommand::List(list) => &list.engines,
+            FleetCommand::Cordon(named) | FleetCommand::Uncordon(named) => &named.engines,
+            FleetCommand::Move(fleet_move) => &fleet_move.engines,
+        }
+    }
+
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {
@@ -259,7 +270,8 @@ impl FleetList {
         }
         let entries = fleet.list().await?;
         if entries.is_empty() && self.engines.output.is_table() {
-            print_stderr("no instances\nhint: `switchboard gitops fleet add NAMESPACE` adds one");
+            let hint = "no instances\nhint: `switchboard gitops fleet add NAMESPACE` adds one";
+            print_stderr(self.engines.state().complete(hint));
             return Ok(String::new());
         }
         self.engines.output.text(&FleetTable::instances(&entries))

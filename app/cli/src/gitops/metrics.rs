@@ -18,7 +18,7 @@ use crate::output_format;
 }))]
 pub struct MetricsCommand {
     #[command(flatten)]
-    database: ExistingDatabaseArgs,
+    pub database: ExistingDatabaseArgs,
 
     #[command(flatten)]
     cluster_args: ClusterArgs,

@@ -27,7 +27,7 @@ pub struct Restore {
     file: PathBuf,
 
     #[command(flatten)]
-    engines: AdminArgs,
+    pub engines: AdminArgs,
 }
 
 /// The backup could not be opened.

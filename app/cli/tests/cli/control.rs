@@ -31,8 +31,10 @@ async fn paused_operator_names_the_resume_command_and_resumes() {
     for command in ["pause", "resume", "reconcile"] {
         let missing = running.ask(&[command, "stranger"]);
         assert_eq!(missing.status.code(), Some(1));
-        let expected = "error: unknown operator stranger\nhint: `switchboard top` lists the operators";
-        assert!(stderr_text(&missing).starts_with(expected), "{}", stderr_text(&missing));
+        let expected = format!(
+            "error: unknown operator stranger\nhint: `switchboard top --state-dir {state}` lists the operators, `switchboard why-not OPERATOR --state-dir {state}` their units\n"
+        );
+        assert_eq!(stderr_text(&missing), expected);
     }
 }
 

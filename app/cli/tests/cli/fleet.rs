@@ -267,6 +267,17 @@ async fn database_of_switchboard_up_is_found() {
     let file = "sqlite:kernel/gitops.db";
     let migrate = ["migrate", "--database", file, "--credentials-key-file", "kernel/gitops.keys"];
     assert!(output(bare(&migrate)).await.status.success());
+    // Commands in hints find the same database.
+    let flag = format!("--state-dir {}", state.display());
+    let kernel = state.display().to_string();
+    for (command, hint) in [
+        (&["cordon", "nowhere"][..], format!("`switchboard gitops fleet list {flag}`")),
+        (&["list"], format!("`switchboard gitops fleet add NAMESPACE {flag}` adds one")),
+    ] {
+        let arguments = [&["fleet"], command, &["--kubeconfig", &kubeconfig, "--state-dir", &kernel]].concat();
+        let hinted = stderr_text(&output(bare(&arguments)).await);
+        assert!(hinted.contains(&hint), "{hinted}");
+    }
     let used = format!("using the database {}\n", state.join("gitops.db").display());
     let add = ["fleet", "add", "argocd", "--create-namespace", "--kubeconfig", &kubeconfig];
     for arguments in
