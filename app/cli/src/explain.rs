@@ -65,12 +65,12 @@ fn target(text: &str) -> Result<(String, String), String> {
 impl WhyObject {
     /// Prints the report.
     pub async fn run(self) -> Result<(), CommandError> {
-        self.watch.show(|| self.report()).await
+        self.watch.show(|| self.recorded_report()).await
     }
 
     /// Returns the text of the report. If the live object shows a write that the journal does not have yet, waits for
     /// the journal.
-    async fn look(&self) -> Result<String, CommandError> {
+    async fn recorded_report(&self) -> Result<String, CommandError> {
         let end = Instant::now() + JOURNAL_PATIENCE;
         loop {
             let report = self.report().await?;
