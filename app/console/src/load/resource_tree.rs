@@ -31,7 +31,7 @@ const MAX_LISTED: usize = 500;
 const IN_CLUSTER: [&str; 2] = ["https://kubernetes.default.svc", "in-cluster"];
 
 /// Kinds of workloads, with the kind of the objects that their controllers create. No operator needs to watch them.
-const CREATED_BY_WORKLOADS: [(&str, Resource); 7] = [
+static CREATED_BY_WORKLOADS: [(&str, Resource); 7] = [
     ("Deployment", Resource::namespaced("apps", "v1", "ReplicaSet", "replicasets")),
     ("ReplicaSet", PODS),
     ("ReplicationController", PODS),

@@ -119,7 +119,7 @@ impl TableRow for &InstanceRow {
             "placements" => SortKey::Number(member.map_or(0, |member| member.placements)),
             "applications" => SortKey::Number(member.map_or(self.applications as u64, |member| member.applications)),
             "load" => SortKey::Number(used_percent(self).map_or(0, |(_, percent)| percent)),
-            "healthy" => SortKey::count(self.well),
+            "healthy" => SortKey::count(self.ready),
             _ => return None,
         })
     }

@@ -13,7 +13,7 @@ impl TableRow for &SearchHit {
     fn sort_key(&self, column: &str) -> Option<SortKey> {
         Some(match column {
             "name" => SortKey::text(&self.name),
-            "type" => SortKey::text(&self.what),
+            "type" => SortKey::text(&self.kind),
             "cluster" => SortKey::text(&self.cluster),
             _ => return None,
         })
