@@ -256,14 +256,14 @@ fn one_more_generated_name_is_found() {
 fn a_script_that_fails_is_reported() {
     let odd = json!({"apiVersion": "v1", "kind": "Odd", "metadata": {"name": "a"}});
     let report = PlantedOperator::probe(marker_first).script([ScriptStep::apply(odd)]).run();
-    assert_eq!(report.failures[0].what, "could not apply Odd a: v1 has no such kind");
+    assert_eq!(report.failures[0].problem, "could not apply Odd a: v1 has no such kind");
 }
 
 #[test]
 fn an_operator_that_only_fails_does_not_pass() {
     let fails = |_: &View, _: &mut ()| Err(DecideError::failed("cannot"));
     let report = PlantedOperator::probe(fails).script([ScriptStep::apply(config_map("order", "new"))]).run();
-    assert_eq!(report.failures[0].what, "only fails: cannot");
+    assert_eq!(report.failures[0].problem, "only fails: cannot");
 }
 
 /// Polls for the parcel inside a decision, so that no other operator can create it.
