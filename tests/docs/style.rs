@@ -30,18 +30,6 @@ fn pages() -> impl Iterator<Item = (PathBuf, String)> {
     all.map(|page| (page.clone(), std::fs::read_to_string(root().join(&page)).unwrap()))
 }
 
-/// Sections of other pages that are still longer, with their number of words. Shorten them; add none.
-const LONG_SECTIONS: [(&str, &str, usize); 8] = [
-    ("docs/BENCHMARKS.md", "The kernel's cache", 241),
-    ("docs/COST.md", "How it was measured", 167),
-    ("docs/reference/configuration.md", "Namespace mappings", 172),
-    ("docs/reference/console.md", "Screenshots", 231),
-    ("docs/reference/gather.md", "Apply a mutation directory", 180),
-    ("docs/reference/gitops.md", "Commands", 185),
-    ("docs/reference/glossary.md", "Kernel", 173),
-    ("docs/reference/glossary.md", "Operators and decisions", 220),
-];
-
 /// Returns the headings of a page, each with the number of words up to the next one.
 fn sections(text: &str, is_counted: impl Fn(Kind) -> bool) -> Vec<(String, usize)> {
     let mut found = vec![("the title".to_string(), 0)];
@@ -86,10 +74,8 @@ fn sections_of_other_pages_are_short() {
         let text = std::fs::read_to_string(root().join(&page)).unwrap();
         let name = page.display().to_string();
         for (heading, length) in sections(&text, |kind| kind != Kind::Cell) {
-            let known = LONG_SECTIONS.iter().find(|(page, title, _)| *page == name && *title == heading);
-            let most = known.map_or(MAX_SECTION_WORDS, |(_, _, most)| *most);
-            if length > most {
-                long.push(format!("{name}: {length} words under `{heading}`, at most {most}"));
+            if length > MAX_SECTION_WORDS {
+                long.push(format!("{name}: {length} words under `{heading}`, at most {MAX_SECTION_WORDS}"));
             }
         }
     }
