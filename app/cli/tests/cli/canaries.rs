@@ -287,7 +287,7 @@ fn errors_hold_no_secret() {
         &["doctor", "--database", &database, "--state-dir", "state", "--kubeconfig", "broken", "-o", "json"],
         &["gitops", "migrate", "--database", &database, "--plaintext-credentials"],
         &["gitops", "migrate", "--database", &format!("mysql://me:{IN_ADDRESS}@h/x"), "--plaintext-credentials"],
-        &["plan", "--kubeconfig", "kubeconfig", "--timeout", "2"],
+        &["plan", "--kubeconfig", "kubeconfig", "--timeout", "2s"],
         &["plan", "--kubeconfig", "broken"],
         &["plan", "--config", "wrong.yaml"],
         &["plugs", "status", "--kubeconfig", "kubeconfig"],

@@ -191,7 +191,7 @@ fn missing_directory_is_named_with_a_hint() {
 fn endless_run_is_reported_as_a_timeout() {
     let desk = CaseDir::new();
     desk.case("hangs", "echo working >&2; write hello; while :; do :; done").expects("hangs", BODY);
-    let output = desk.test(&["--timeout", "1"]);
+    let output = desk.test(&["--timeout", "1s"]);
     assert_eq!(verdicts(&output), ["TIMEOUT hangs"]);
     assert!(out(&output).contains("took longer than 1 s and was killed\n      working\n"), "{}", out(&output));
     assert!(out(&output).ends_with("1 case: 0 passed, 1 timed out\n"), "{}", out(&output));

@@ -133,7 +133,7 @@ async fn an_application_is_created_shown_waited_for_and_deleted() {
         printed(&gitops_cluster.run(&["get"]).await),
         "Name  State    Sync  Health  Message\nweb   Waiting  -     -       for the first comparison by Argo CD\n"
     );
-    let late = gitops_cluster.run(&["wait", "web", "--timeout", "1"]).await;
+    let late = gitops_cluster.run(&["wait", "web", "--timeout", "1s"]).await;
     assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     assert_eq!(
         stderr_text(&late),
@@ -167,7 +167,7 @@ async fn wait_for_a_deletion_includes_deployed_resources() {
     printed(&gitops_cluster.run(&CREATE).await);
     let path = format!("{GROUP}/gitopsdeployments/web");
     // The deployed resources still exist.
-    let late = gitops_cluster.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
+    let late = gitops_cluster.run(&["delete", "web", "--wait", "--timeout", "1s"]).await;
     assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     let going = gitops_cluster.get(&path).await.expect("it is kept until all is gone");
     assert!(going["metadata"]["deletionTimestamp"].is_string());
@@ -248,7 +248,7 @@ async fn credentials_come_from_files_and_stdin_into_secrets() {
         (&secret["data"]["username"], &secret["data"]["password"]),
         (&json!("Ym90"), &json!("Y2FuYXJ5LXBhc3N3b3Jk"))
     );
-    let late = gitops_cluster.run(&["wait", "web", "--for", "repository", "--timeout", "1"]).await;
+    let late = gitops_cluster.run(&["wait", "web", "--for", "repository", "--timeout", "1s"]).await;
     assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     let condition = |status: &str, message: &str| json!({ "conditions": [{ "type": "ErrorOccurred", "status": status, "message": message, "reason": "r", "lastTransitionTime": "2026-01-01T00:00:00Z" }] });
     gitops_cluster.status("gitopsdeploymentrepositorycredentials/web", condition("True", "no such user")).await;
@@ -277,7 +277,7 @@ async fn credentials_come_from_files_and_stdin_into_secrets() {
 async fn wait_prints_the_object_as_json() {
     let gitops_cluster = GitopsCluster::lay().await;
     let read = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap();
-    let create = [&CREATE[..], &["--wait", "--timeout", "60", "-o", "json"]].concat();
+    let create = [&CREATE[..], &["--wait", "--timeout", "60s", "-o", "json"]].concat();
     let status = async || {
         let path = format!("{GROUP}/gitopsdeployments/web");
         while gitops_cluster.get(&path).await.is_none() {
@@ -299,7 +299,7 @@ async fn wait_prints_the_object_as_json() {
     assert_eq!(printed(&gitops_cluster.run(&["wait", "web"]).await), "", "progress is printed on stderr");
 
     gitops_cluster.status("gitopsdeployments/web", deployed("Degraded")).await;
-    let late = gitops_cluster.run(&["wait", "web", "--timeout", "1", "-o", "json"]).await;
+    let late = gitops_cluster.run(&["wait", "web", "--timeout", "1s", "-o", "json"]).await;
     assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     assert_eq!(read(&late)["status"]["health"]["status"], "Degraded", "the state after the wait has ended");
 
@@ -327,14 +327,14 @@ async fn wait_prints_the_object_as_json() {
 async fn wait_for_an_unrequested_deletion_is_reported() {
     let gitops_cluster = GitopsCluster::lay().await;
     printed(&gitops_cluster.run(&CREATE).await);
-    let late = gitops_cluster.run(&["wait", "web", "--for", "deleted", "--timeout", "1"]).await;
+    let late = gitops_cluster.run(&["wait", "web", "--for", "deleted", "--timeout", "1s"]).await;
     assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     assert_eq!(
         stderr_text(&late),
         "error: application `web` is not deleted after 1 seconds\n  it exists and is not being deleted\n\
          hint: delete it first: `switchboard gitops delete NAME --wait`\n"
     );
-    let late = gitops_cluster.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
+    let late = gitops_cluster.run(&["delete", "web", "--wait", "--timeout", "1s"]).await;
     assert!(stderr_text(&late).contains("\n  being deleted\nhint: wait longer "), "{}", stderr_text(&late));
 }
 
@@ -360,7 +360,7 @@ async fn wait_for_a_wrong_source_ends_at_once() {
     ] {
         failed(cause).await;
         let began = std::time::Instant::now();
-        let ended = gitops_cluster.run(&["wait", "web", "--timeout", "300"]).await;
+        let ended = gitops_cluster.run(&["wait", "web", "--timeout", "300s"]).await;
         assert_eq!(ended.status.code(), Some(1), "{}", stderr_text(&ended));
         let expected = format!("error: application `web` is not ready: {cause}\nhint: {hint}");
         assert!(stderr_text(&ended).contains(&expected), "{}", stderr_text(&ended));
@@ -374,7 +374,7 @@ async fn wait_for_a_wrong_source_ends_at_once() {
     assert!(printed(&gitops_cluster.run(&["get", "web", "-o", "yaml"]).await).contains("rpc error: code = Unknown"));
     let away = "failed to list refs: dial tcp 192.0.2.1:443: connect: connection refused";
     failed(away).await;
-    let late = gitops_cluster.run(&["wait", "web", "--timeout", "1"]).await;
+    let late = gitops_cluster.run(&["wait", "web", "--timeout", "1s"]).await;
     assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     assert!(stderr_text(&late).contains(&format!("\n  Failing {away}\nhint: wait longer ")), "{}", stderr_text(&late));
 }

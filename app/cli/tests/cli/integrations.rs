@@ -429,7 +429,7 @@ async fn plan_reports_other_clusters_if_one_is_unreachable() {
          integrations: {{source: data, tokens: tokens}}\n"
     );
     fs::write(folder.join("switchboard.yaml"), config).unwrap();
-    let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
+    let mut command = switchboard(&["integrations", "plan", "--timeout", "10s", "--config"]);
     let planned = command.arg(folder.join("switchboard.yaml")).output().unwrap();
     let stderr_text = text(&planned);
     assert_eq!(planned.status.code(), Some(2), "{stderr_text}");
@@ -448,7 +448,7 @@ async fn plan_reports_other_clusters_if_one_is_unreachable() {
         .to_string(),
     )
     .unwrap();
-    let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
+    let mut command = switchboard(&["integrations", "plan", "--timeout", "10s", "--config"]);
     let planned = command.arg(folder.join("switchboard.yaml")).output().unwrap();
     let stderr_text = text(&planned);
     assert_eq!(planned.status.code(), Some(1), "{stderr_text}");
@@ -458,7 +458,7 @@ async fn plan_reports_other_clusters_if_one_is_unreachable() {
     );
     // A token is sent only to its own server.
     fs::write(folder.join("tokens/team/creds/server"), "https://elsewhere").unwrap();
-    let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
+    let mut command = switchboard(&["integrations", "plan", "--timeout", "10s", "--config"]);
     let stderr_text = text(&command.arg(folder.join("switchboard.yaml")).output().unwrap());
     assert!(stderr_text.contains("the token team/creds is not for cluster far"), "{stderr_text}");
 }

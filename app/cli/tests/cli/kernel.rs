@@ -474,7 +474,7 @@ async fn a_cluster_that_cannot_be_reached_is_named() {
     fs::write(folder.path().join("kubeconfig"), kubeconfig).unwrap();
     let (config, state) = (folder.path().join("switchboard.yaml"), folder.path().join("state"));
     fs::write(&config, format!("clusters:\n  default: {{kubeconfig: kubeconfig}}\n{GREETER}")).unwrap();
-    let output = run(&["plan", "--timeout", "1", "--config", config.to_str().unwrap()]);
+    let output = run(&["plan", "--timeout", "1s", "--config", config.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
         stderr_text(&output).contains("configmaps of default: could not reach the API server: Connection refused"),
