@@ -283,16 +283,22 @@ async fn the_console_shows_commands_with_the_flags_they_need() {
 async fn top_names_the_deployment_and_the_cause() {
     let running = UpProcess::up("console: off\noperators: {engine: {}}\ngitops: {}\n");
     let repository = running.file("repository");
-    fs::create_dir_all(&repository).unwrap();
-    fs::write(repository.join("README"), "empty").unwrap();
+    fs::create_dir_all(repository.join("deploy")).unwrap();
+    fs::write(repository.join("deploy/page.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page}\n")
+        .unwrap();
     git(&repository, &["init", "--quiet", "--initial-branch", "main"]);
     git(&repository, &["add", "."]);
     git(&repository, &["commit", "--quiet", "--message", "One"]);
-    let source = json!({"repoURL": format!("file://{}", repository.display()), "path": "nope"});
-    let deployment = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment",
-        "metadata": {"name": "badpath"}, "spec": {"type": "automated", "source": source}});
-    post(&running, "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/default/gitopsdeployments", &deployment).await;
-    running.row("engine", |row| row["reason"].as_str().is_some_and(|reason| reason.contains("app path"))).await;
+    // The reason of an operator with one unit does not name the unit.
+    for (name, path) in [("badpath", "nope"), ("web", "deploy")] {
+        let source = json!({"repoURL": format!("file://{}", repository.display()), "path": path});
+        let deployment = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment",
+            "metadata": {"name": name}, "spec": {"type": "automated", "source": source}});
+        let deployments = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/default/gitopsdeployments";
+        post(&running, deployments, &deployment).await;
+    }
+    let is_blocked = |row: &Value| row["reason"].as_str().is_some_and(|reason| reason.contains("app path"));
+    running.row("engine", |row| row["units"] == 2 && is_blocked(row)).await;
     let line = |more: &[&str]| {
         let top = String::from_utf8(running.ask(&[&["top"], more].concat()).stdout).unwrap();
         top.lines().find(|line| line.starts_with("engine ")).unwrap().to_string()
