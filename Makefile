@@ -12,6 +12,8 @@ FUZZ_TIME ?= 60
 FUZZ_SEEDS ?= 40000
 # Duration of the script of the cost study, for each of its three sides.
 STUDY_SECONDS ?= 600
+# Building the archives costs minutes: alone, the crates have other features, and so other builds, than in the workspace.
+PACKAGE_FLAGS ?= --no-verify
 
 # One build of the whole workspace compiles dependencies once; with `-p`, each crate would select other features and build them again.
 comma := ,
@@ -25,7 +27,7 @@ REAL_ALONE := conformance
 REAL_TEST := $(CARGO) test --workspace --features $(REAL_FEATURES) --no-fail-fast
 BENCHES := $(addprefix --bench ,store side_by_side cache probe hosted plugs console chart integrations gitops)
 
-.PHONY: help run test test-real record record-charts bench study fuzz fmt lint deny ci real
+.PHONY: help run test test-real record record-charts bench study fuzz fmt lint package deny ci real
 
 help: ## Show these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -89,6 +91,10 @@ fmt: ## Check the format
 lint: ## Clippy, warnings denied
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 
+# Together: none of them is in a registry, where they would find each other.
+package: ## Make the archives of the crates that are useful alone; with PACKAGE_FLAGS= each is built from its archive
+	$(CARGO) package --quiet --allow-dirty $(PACKAGE_FLAGS) $(addprefix -p switchboard-,object cluster template chart)
+
 deny: ## Licences, bans and, where the database can be reached, advisories
 	@test -x $(TOOLS)/bin/cargo-deny || $(CARGO) install --locked cargo-deny --version $(DENY_VERSION) --root $(TOOLS)
 	$(TOOLS)/bin/cargo-deny --config .config/deny.toml --workspace check licenses bans sources
@@ -102,7 +108,7 @@ ci: export CARGO_PROFILE_DEV_DEBUG = none
 # The real components are built in parallel at a lower priority; `test-real` waits for them.
 ci: ## Everything above that can fail, with the time of each stage
 	@nice -n 19 tests/real/build >/dev/null 2>&1 & \
-	total=$$SECONDS; for stage in fmt lint test test-real; do \
+	total=$$SECONDS; for stage in fmt lint package test test-real; do \
 	  begin=$$SECONDS; $(MAKE) --no-print-directory $$stage; \
 	  echo "== stage $$stage: $$((SECONDS - begin)) s"; done; \
 	echo "== all stages: $$((SECONDS - total)) s"

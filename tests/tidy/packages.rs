@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use regex::Regex;
 
-use crate::production::production;
+use crate::production::{production, sources};
+use crate::source::{Kind, prose};
 use crate::{crates, dependencies, none, root};
 
 /// Folders of these crates.
@@ -71,7 +72,8 @@ fn packages_include_no_file_of_their_surroundings() {
     let include = Regex::new(r#"(?:include(?:_str|_bytes)?!\(|#\[path = )\s*"([^"]+)""#).unwrap();
     let mut breaches = Vec::new();
     for krate in packaged() {
-        for (path, text) in production(&format!("{krate}/src")) {
+        // Files of tests as well: the archive contains them.
+        for (path, text) in sources(&krate) {
             for found in include.captures_iter(&text) {
                 let file = resolved(&path, &found[1]);
                 if !file.starts_with(&krate) {
@@ -80,7 +82,42 @@ fn packages_include_no_file_of_their_surroundings() {
             }
         }
     }
-    none(breaches, "copy or move the file into the crate's folder");
+    none(breaches, "move the file into the crate's folder, link it there, or use a constant of the crate that has it");
+}
+
+#[test]
+fn a_readme_links_to_no_file_of_its_surroundings() {
+    let link = Regex::new(r"\]\(([^)#:]+)\)").unwrap();
+    let mut breaches = Vec::new();
+    for krate in packaged() {
+        let readme = format!("{krate}/README.md");
+        for found in link.captures_iter(&read(&readme)) {
+            let file = resolved(Path::new(&readme), &found[1]);
+            if !file.starts_with(&krate) || !root().join(&file).exists() {
+                breaches.push(format!("{readme}: {}", &found[1]));
+            }
+        }
+        if !root().join(&krate).join("LICENSE").is_file() {
+            breaches.push(format!("{krate}/LICENSE is missing"));
+        }
+    }
+    none(breaches, "name the page without a link: the archive has no files above the crate's folder");
+}
+
+/// Literals that name the project although their crate is useful without it: file, reason.
+const NAMED: &[(&str, &str)] =
+    &[("kubernetes/cluster/src/auth/certificates.rs", "the name of the authority, to which issued certificates refer")];
+
+#[test]
+fn texts_do_not_name_the_project() {
+    let mut breaches = Vec::new();
+    for (path, text) in packaged().iter().flat_map(|krate| production(&format!("{krate}/src"))) {
+        let is_excused = NAMED.iter().any(|(file, _)| path == Path::new(file));
+        let literals = prose(&text).into_iter().filter(|piece| piece.kind == Kind::Literal && !is_excused);
+        let named = literals.filter(|piece| piece.text.to_lowercase().contains("switchboard"));
+        breaches.extend(named.map(|piece| format!("{}:{}: {}", path.display(), piece.line, piece.text)));
+    }
+    none(breaches, "take the name as a parameter, or move the text to the crate that has the name");
 }
 
 /// Path of an included file from the root.

@@ -203,7 +203,7 @@ fn kind_of(object: &Value) -> GroupVersionKind {
 }
 
 fn namespaced(kind: &GroupVersionKind) -> bool {
-    let discovery: Value = serde_json::from_str(include_str!("../../object/data/discovery.json")).unwrap();
+    let discovery: Value = serde_json::from_str(switchboard_object::DISCOVERY).unwrap();
     let groups = discovery.as_object().unwrap().values().flat_map(|d| d["items"].as_array().unwrap());
     let mut resources = groups
         .filter(|g| g["metadata"]["name"].as_str().unwrap_or("") == kind.group)

@@ -5,7 +5,7 @@ use super::*;
 /// Checks that every kind in discovery is a built-in kind.
 #[test]
 fn every_kind_served_has_its_facts() {
-    let discovery: Value = serde_json::from_str(include_str!("../../../../object/data/discovery.json")).unwrap();
+    let discovery: Value = serde_json::from_str(switchboard_object::DISCOVERY).unwrap();
     for group in discovery.as_object().unwrap().values().flat_map(|d| d["items"].as_array().unwrap()) {
         let name = group["metadata"]["name"].as_str().unwrap_or("");
         for version in group["versions"].as_array().unwrap() {

@@ -433,12 +433,12 @@ async fn many_writers_share_flushes() {
 /// Files written by another program, from the format's description. A change of the format needs a new version.
 #[test]
 fn files_of_version_one_stay_readable() {
-    let page = replayed(include_bytes!("../../../../../tests/fuzz/corpus/store_log/log")).unwrap();
+    let page = replayed(include_bytes!("tests/version_one/log")).unwrap();
     assert_eq!((page.revision, page.records.len()), (3, 0));
-    let mut snapshot = &include_bytes!("../../../../../tests/fuzz/corpus/store_log/snapshot")[..];
+    let mut snapshot = &include_bytes!("tests/version_one/snapshot")[..];
     let state = replay::snapshot(&mut snapshot, &StoreLimits::default()).unwrap();
     assert_eq!((state.revision, state.compacted, state.objects.len()), (3, 1, 1));
-    let mut torn = &include_bytes!("../../../../../tests/fuzz/corpus/store_log/torn")[..];
+    let mut torn = &include_bytes!("tests/version_one/torn")[..];
     let end = replay::log(&mut torn, true, &mut StoreState::new(), &StoreLimits::default()).unwrap();
     assert_eq!(end.torn_bytes, 8);
 }
