@@ -129,8 +129,9 @@ fn files() -> Vec<PathBuf> {
     found
 }
 
+/// Returns the Rust files. A link is judged where its file stands.
 fn rust_files() -> impl Iterator<Item = (PathBuf, String)> {
-    let rust = files().into_iter().filter(|p| p.extension().is_some_and(|e| e == "rs"));
+    let rust = files().into_iter().filter(|p| p.extension().is_some_and(|e| e == "rs") && !root().join(p).is_symlink());
     rust.map(|p| (p.clone(), fs::read_to_string(root().join(&p)).unwrap()))
 }
 

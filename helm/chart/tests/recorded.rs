@@ -4,7 +4,7 @@
 
 #[path = "recorded/engine.rs"]
 mod engine;
-#[path = "../../../tests/suite/shared_data.rs"]
+#[path = "recorded/shared_data.rs"]
 mod shared_data;
 
 use std::collections::BTreeMap;

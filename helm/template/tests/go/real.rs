@@ -1,6 +1,6 @@
 //! Comparisons with the running Go oracle.
 
-#[path = "../../../../tests/suite/shared_data.rs"]
+#[path = "shared_data.rs"]
 mod shared_data;
 
 use std::path::Path;

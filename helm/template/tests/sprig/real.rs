@@ -1,6 +1,6 @@
 //! The same cases against the running Go packages, and recorded calls of Helm charts.
 
-#[path = "../../../../tests/suite/shared_data.rs"]
+#[path = "../go/shared_data.rs"]
 mod shared_data;
 
 use std::io::Write as _;

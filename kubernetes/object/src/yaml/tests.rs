@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::*;
 
-#[path = "../../../../tests/suite/shared_data.rs"]
 pub(super) mod shared_data;
 
 use shared_data::shared_data;

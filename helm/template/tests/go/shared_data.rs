@@ -1,0 +1,1 @@
+../../../../tests/suite/shared_data.rs
