@@ -153,7 +153,7 @@ async fn undeclared_writes_are_refused_and_others_written() {
 
 /// Returns the MiB of memory in a row of `top`.
 fn held_mib(row: &Value) -> Option<u64> {
-    row["reason"].as_str()?.split_once("held ")?.1.split_once(" MiB")?.0.parse().ok()
+    row["reason"].as_str()?.split_once("used ")?.1.split_once(" MiB")?.0.parse().ok()
 }
 
 #[tokio::test]
@@ -279,7 +279,7 @@ async fn hot_loop_of_a_program_is_found_and_slowed() {
 #[tokio::test]
 async fn unrecordable_writes_are_reported_once_with_a_hint() {
     let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: degraded", "")));
-    let words = "its library cannot record deletions in a namespace";
+    let words = "could not record deletions in a namespace";
     let printed =
         |row: &Value| row["state"] == "Blocked" && row["reason"].as_str().is_some_and(|text| text.contains(words));
     running.row("stray", printed).await;

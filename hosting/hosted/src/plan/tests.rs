@@ -229,7 +229,7 @@ fn what_the_library_of_a_program_cannot_record_is_told_with_a_way_out() {
     let result = json!({"controllerName": "Sync", "status": "Failed", "errors": [{"message": REFUSED}]});
     let plan = planned_of(vec![serde_json::from_value(result).unwrap()], Vec::new());
     let UnitStatus::Failing(why) = plan.status else { panic!("{:?}", plan.status) };
-    assert!(why.starts_with("its library cannot record deletions in a namespace"), "{why}");
+    assert!(why.starts_with("could not record deletions in a namespace"), "{why}");
     assert!(
         why.contains("perform them in apply-configuration-live") && why.contains("affected: controller Sync; "),
         "{why}"
