@@ -14,7 +14,6 @@ use switchboard_gather::mutation::{Action, MutationDirectory, OutputCluster, rea
 use switchboard_gather::prune::prune;
 use switchboard_suite::process;
 use switchboard_suite::real::{RealCluster, workspace};
-use switchboard_suite::real::{RealCluster, workspace};
 use switchboard_suite::shared_data::shared_data;
 use switchboard_suite::tool::{self, CliTool};
 
