@@ -225,6 +225,8 @@ pub(crate) fn sample() -> DecisionSummary {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use switchboard_kernel::decision::{Cause, Write};
     use switchboard_kernel::operator::{OperatorName, Unit, UnitId};
     use switchboard_kernel::plan::{Mutation, UnitStatus};
