@@ -119,9 +119,10 @@ fn is_unknown(report: &WhyReport) -> bool {
 fn missing_object(target: &ObjectTarget, key: &ObjectKey) -> String {
     let (kind, name, namespace) = (&target.kind, &target.name, &key.namespace);
     let (within, hint) = match key.table.resource.namespaced {
-        true => {
-            (format!(" in namespace {namespace}"), "check name and namespace; pass another namespace with -n NAMESPACE")
-        }
+        true => (
+            format!(" in namespace {namespace}"),
+            "check name and namespace (-n NAMESPACE); if another process runs the operator, pass its --state-dir",
+        ),
         false => (String::new(), "check the name"),
     };
     format!(
