@@ -64,7 +64,13 @@ impl PageReader {
     fn follow(&mut self, line: &str) -> String {
         let words: Vec<&str> = line.split_whitespace().collect();
         match (words[0], words.get(1).copied()) {
-            ("make" | "cargo", _) | ("switchboard", Some("run")) => self.run_line(line),
+            ("make" | "cargo", _) => self.run_line(line),
+            ("switchboard", Some("run")) => {
+                self.run_line(line);
+                // A user reads on once the operator is at work; before its first list, it has another cause.
+                let state = line.split_once("--state-dir ").map_or("", |(_, folder)| folder);
+                self.output_of(&format!("switchboard top --state-dir {state}"));
+            }
             ("switchboard", Some("up")) => {
                 self.run_line(line);
                 return format!("{}{}\n", std::fs::read_to_string(&self.log_file).unwrap(), self.kubeconfig);
