@@ -80,6 +80,12 @@ const STEPS: &[MigrationStep] = &[
         postgres: include_str!("../migrations/postgres/0008_move_steps.sql"),
         sqlite: include_str!("../migrations/sqlite/0008_move_steps.sql"),
     },
+    MigrationStep {
+        version: 9,
+        name: "indexes for queries without one",
+        postgres: include_str!("../migrations/postgres/0009_indexes.sql"),
+        sqlite: include_str!("../migrations/sqlite/0009_indexes.sql"),
+    },
 ];
 
 /// Steps that a migration will apply, or has applied.

@@ -10,6 +10,8 @@ mod changes;
 mod concurrency;
 #[path = "ledger/database.rs"]
 mod database;
+#[path = "ledger/indexes.rs"]
+mod indexes;
 #[cfg(feature = "real")]
 #[path = "ledger/managed_gitops.rs"]
 mod managed_gitops;

@@ -8,8 +8,8 @@ use switchboard_gitops::flow::operation::REMOVAL_PREFIX;
 use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
 use switchboard_ledger::ids::{
-    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, OperationId,
-    OperationResource, OperationState, Uid, UserId,
+    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, KubernetesResource, ManagedEnvironmentId,
+    OperationId, OperationResource, OperationState, Uid, UserId,
 };
 use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::rows::tenant_clusters::{ServiceAccount, TenantCluster};
@@ -38,6 +38,7 @@ pub async fn user(view: &mut LedgerView, namespace: &Uid) -> ReadResult<Option<C
 /// When the database fails.
 pub async fn own_environment(view: &mut LedgerView, namespace: &Uid) -> ReadResult<Option<KubernetesToDatabase>> {
     let filter = Filter::all()
+        .is("kubernetes_resource_type", KubernetesResource::Namespace)
         .is("kubernetes_resource_uid", namespace.as_str())
         .is("db_relation_type", KubernetesRelation::ManagedEnvironment);
     Ok(view.list(&filter).await?.pop())

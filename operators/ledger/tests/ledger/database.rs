@@ -61,6 +61,17 @@ impl TestDatabase {
         }
     }
 
+    /// Returns the steps of SQLite's plan of a query.
+    pub async fn query_plan(&self, explained: String) -> String {
+        let file = self.url.strip_prefix("sqlite:").unwrap();
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file);
+        let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
+        let steps: Vec<(i64, i64, i64, String)> =
+            sqlx::query_as(sqlx::AssertSqlSafe(explained)).fetch_all(&pool).await.unwrap();
+        pool.close().await;
+        steps.into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("; ")
+    }
+
     /// Returns a single text, as stored.
     pub async fn query_text(&self, sql: &'static str) -> Option<String> {
         match self.url.strip_prefix("sqlite:") {

@@ -40,7 +40,7 @@ async fn guarantees_rows_of_managed_gitops_are_kept() {
     let database = managed_gitops_database().await;
     let ledger = database.open(Sealer::with_keys(&key(1)).unwrap()).await;
     let plan = ledger.plan_migration().await.unwrap();
-    assert_eq!((&plan.schema, plan.steps.len(), plan.credentials), (&SchemaState::ManagedGitops, 7, 5));
+    assert_eq!((&plan.schema, plan.steps.len(), plan.credentials), (&SchemaState::ManagedGitops, 8, 5));
     assert_eq!(ledger.migrate().await.unwrap(), plan);
     assert!(ledger.migrate().await.unwrap().is_empty());
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use switchboard_gitops::flow::deployment::removal_of;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_ledger::ids::{ApiResource, OperationResource};
+use switchboard_ledger::ids::{ApiRelation, ApiResource, OperationResource};
 use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
 use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
 use switchboard_ledger::{ChangeEvent, DbTimestamp, Filter, LedgerView, RowKey};
@@ -236,8 +236,12 @@ async fn runs(
     of: &BTreeSet<String>,
     triggered: &mut TriggeredUnits,
 ) -> Result<(), ServiceError> {
-    let filter =
-        |key: &String| Filter::all().is("api_resource_type", ApiResource::SyncRun).is("db_relation_key", key.as_str());
+    let of_runs = || {
+        Filter::all()
+            .is("api_resource_type", ApiResource::SyncRun)
+            .is("db_relation_type", ApiRelation::SyncOperation)
+    };
+    let filter = |key: &String| of_runs().is("db_relation_key", key.as_str());
     let filters: Vec<Filter> = of.iter().map(filter).collect();
     for mapping in view.list_many::<ApiToDatabase>(&filters).await? {
         triggered.of(operator_of(mapping.resource)).insert(Unit::object(&mapping.namespace, &mapping.name));

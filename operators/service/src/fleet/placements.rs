@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use switchboard_gitops::fleet::PlacementKey;
-use switchboard_ledger::ids::{ApiRelation, EngineInstanceId, KubernetesRelation, MoveId, MoveStep};
+use switchboard_ledger::ids::{ApiRelation, EngineInstanceId, MoveId, MoveStep, Uid};
 use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{ApiToDatabase, Application, ClusterUser, KubernetesToDatabase};
+use switchboard_ledger::rows::{ApiToDatabase, Application, ClusterUser};
 use switchboard_ledger::{Filter, LedgerError, LedgerView, RowKey};
 
 use super::move_inputs::all;
 use super::names::{MAX_LISTED, PlacementNames};
 use super::{Fleet, FleetError, entries};
+use crate::rows;
 
 /// Placement with its names and its instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,11 +156,8 @@ async fn matching_placements(
     for user in users {
         let wanted: Vec<(String, Option<String>)> = match environment {
             None => {
-                let own = Filter::all()
-                    .is("kubernetes_resource_uid", user.user_name.as_str())
-                    .is("db_relation_type", KubernetesRelation::ManagedEnvironment);
-                let rows = view.list::<KubernetesToDatabase>(&own).await?;
-                rows.into_iter().map(|row| (row.relation_key, None)).collect()
+                let own = rows::own_environment(view, &Uid::from(user.user_name.as_str())).await?;
+                own.into_iter().map(|row| (row.relation_key, None)).collect()
             }
             Some(name) => environments(view, &user, name)
                 .await?
