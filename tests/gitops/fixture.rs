@@ -75,7 +75,8 @@ impl GitopsFixture {
                 .arg("-f")
                 .arg(own),
         );
-        let ledger = Ledger::open(&Address::parse(&url).unwrap(), Sealer::plain()).await.unwrap();
+        let ledger =
+            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse(&url).unwrap(), Sealer::plain()).await.unwrap();
         let kubelet = DeploymentKubelet::start(client.clone());
         let mut stage = GitopsFixture {
             argocd: vec![],

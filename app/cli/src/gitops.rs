@@ -204,15 +204,15 @@ fn fleet_hint(error: &FleetError) -> Option<&'static str> {
 
 fn migration_hint(error: &MigrationError) -> Option<&'static str> {
     Some(match error {
-        MigrationError::OldManagedGitops(_) => {
+        MigrationError::UnsupportedVersion { .. } => {
             "start the newest version of managed-gitops once, which migrates the database; then try again"
         }
-        MigrationError::Dirty(_) => {
+        MigrationError::Dirty { .. } => {
             "repair it with the migration tool of managed-gitops, or restore a backup; then try again"
         }
         MigrationError::Newer(_) => "use the version that wrote it, or a newer version",
         MigrationError::Altered(_) => "use the version that created the database, or restore a backup",
-        MigrationError::Foreign(_) => "use a separate database or schema for the GitOps Service",
+        MigrationError::Foreign { .. } => "use a separate database or schema for the GitOps Service",
         MigrationError::MissingColumn { .. } => "the tables were changed by hand; restore a backup",
         MigrationError::OutOfDate => "run `switchboard gitops migrate`",
         MigrationError::Ledger(error) => return ledger_hint(error),

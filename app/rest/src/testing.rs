@@ -41,7 +41,10 @@ pub struct TestResponse {
 impl TestCluster {
     pub async fn build() -> TestCluster {
         let cluster = Cluster::ephemeral().await;
-        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+        let ledger =
+            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+                .await
+                .unwrap();
         ledger.migrate().await.unwrap();
         let cluster_fixture = TestCluster { cluster, ledger };
         for text in CRDS {

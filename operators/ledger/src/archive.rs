@@ -4,7 +4,6 @@ use crate::key::RowKey;
 use crate::ledger::{Ledger, LedgerError, within, within_deadline};
 use crate::pool::Intent;
 use crate::row::{Table, key_of};
-use crate::rows::{TABLES, fleet, settings, tenant_clusters};
 use crate::seal::{CredentialCell, KeyCheck};
 use crate::value::{ColumnType, SqlValue};
 
@@ -19,11 +18,6 @@ const IMPORT_DEADLINE: Duration = Duration::from_secs(10 * 60);
 /// Row as stored: its table, and its values in the order of the table's columns.
 pub type StoredRow = (&'static Table, Vec<SqlValue>);
 
-/// Returns every table that an archive contains, each after the tables it refers to.
-pub fn tables() -> impl DoubleEndedIterator<Item = &'static Table> {
-    TABLES.iter().chain(fleet::TABLES).chain(tenant_clusters::TABLES).chain(settings::TABLES).copied()
-}
-
 impl Ledger {
     /// Exports every row from one consistent state, each after the rows it refers to.
     ///
@@ -33,7 +27,7 @@ impl Ledger {
         let dialect = self.pool.dialect();
         let mut transaction = within("begin a read transaction", self.pool.begin(Intent::Read)).await?;
         let mut rows: Vec<StoredRow> = Vec::new();
-        for table in tables() {
+        for table in self.schema.tables() {
             let kinds = stored_types(table);
             let mut after: Option<RowKey> = None;
             loop {
@@ -60,7 +54,7 @@ impl Ledger {
         let dialect = self.pool.dialect();
         let mut transaction = within("begin a write transaction", self.pool.begin(Intent::Write)).await?;
         let all = async {
-            for table in tables().rev() {
+            for table in self.schema.tables().rev() {
                 transaction.execute(format!("delete from {}", table.name), &[]).await?;
             }
             for (table, values) in rows {

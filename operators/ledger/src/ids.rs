@@ -1,70 +1,7 @@
 //! Ids of rows, a type for each table so that they cannot be confused, and enums for columns with a fixed set of
 //! values.
 
-use std::fmt;
-
-use crate::key::RowKey;
-use crate::value::{ColumnField, ColumnType, SqlValue};
-
-macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(String);
-
-        impl $name {
-            /// Returns the id as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl<T: Into<String>> From<T> for $name {
-            fn from(text: T) -> $name {
-                $name(text.into())
-            }
-        }
-
-        impl From<&$name> for RowKey {
-            fn from(id: &$name) -> RowKey {
-                RowKey::of([id.as_str()])
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl ColumnField for $name {
-            const KIND: ColumnType = ColumnType::Text;
-            fn to_value(&self) -> SqlValue {
-                SqlValue::Text(Some(self.0.clone()))
-            }
-            fn from_value(value: SqlValue) -> Option<$name> {
-                String::from_value(value).filter(|text| !text.is_empty()).map($name)
-            }
-        }
-
-        impl ColumnField for Option<$name> {
-            const KIND: ColumnType = ColumnType::Text;
-            fn to_value(&self) -> SqlValue {
-                SqlValue::Text(self.as_ref().map(|id| id.0.clone()))
-            }
-            fn from_value(value: SqlValue) -> Option<Option<$name>> {
-                let text = Option::<String>::from_value(value)?;
-                Some(text.map($name))
-            }
-        }
-
-        impl From<&$name> for SqlValue {
-            fn from(id: &$name) -> SqlValue {
-                id.to_value()
-            }
-        }
-    )*};
-}
+use crate::{ids, stored_enums};
 
 ids! {
     /// Credentials of a cluster.
@@ -95,37 +32,6 @@ ids! {
     ServiceAccountId;
     /// Uid of a Kubernetes object.
     Uid;
-}
-
-macro_rules! stored_enums {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $word:ident = $text:literal,)* })*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$what])* $word,)* }
-
-        impl $name {
-            /// Returns the value as stored.
-            pub fn as_str(self) -> &'static str {
-                match self { $($name::$word => $text,)* }
-            }
-        }
-
-        impl ColumnField for $name {
-            const KIND: ColumnType = ColumnType::Text;
-            fn to_value(&self) -> SqlValue {
-                SqlValue::from(self.as_str())
-            }
-            fn from_value(value: SqlValue) -> Option<$name> {
-                match value.as_text()? { $($text => Some($name::$word),)* _ => None }
-            }
-        }
-
-        impl From<$name> for SqlValue {
-            fn from(word: $name) -> SqlValue {
-                word.to_value()
-            }
-        }
-    )*};
 }
 
 stored_enums! {

@@ -20,6 +20,7 @@ use crate::change::RowChange;
 use crate::key::RowKey;
 use crate::pool::Pool;
 use crate::row::Row;
+use crate::schema::DatabaseSchema;
 use crate::seal::Sealer;
 
 use batch::CommitQueue;
@@ -35,7 +36,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 /// Maximum number of attempts for a commit that the database aborts because of concurrent transactions.
 const MAX_COMMIT_ATTEMPTS: u32 = 5;
 
-/// Database with the tables of the GitOps Service.
+/// Database with the tables of a schema.
 ///
 /// # Guarantees
 /// - A list of changes is atomic.                                         // test: guarantees_changes_are_atomic
@@ -52,6 +53,7 @@ const MAX_COMMIT_ATTEMPTS: u32 = 5;
 /// - A database in memory has one connection. A caller that keeps a [`LedgerView`] of it and commits deadlocks.
 #[derive(Clone, Debug)]
 pub struct Ledger {
+    pub(crate) schema: &'static DatabaseSchema,
     pub(crate) pool: Pool,
     pub(crate) sealer: Arc<Sealer>,
     /// Notifies the change streams of this process; incremented after each commit.
@@ -91,7 +93,11 @@ pub struct LedgerCounts {
 
 impl Ledger {
     /// Connects to the database. The tables may still be missing: see [`Ledger::migrate`].
-    pub async fn open(address: &Address, sealer: Sealer) -> Result<Ledger, LedgerError> {
+    pub async fn open(
+        schema: &'static DatabaseSchema,
+        address: &Address,
+        sealer: Sealer,
+    ) -> Result<Ledger, LedgerError> {
         let location = address.to_string();
         let pool =
             Pool::connect(address).await.map_err(|source| LedgerError::Connect { to: location.clone(), source })?;
@@ -99,7 +105,7 @@ impl Ledger {
         let runtime = tokio::runtime::Handle::current();
         let shared_reads = SharedReads::new(pool.clone(), Arc::clone(&counters), runtime.clone());
         let (sealer, commit_notifier, commits) = (Arc::new(sealer), watch::Sender::new(0), Arc::default());
-        Ok(Ledger { pool, sealer, commit_notifier, counters, shared_reads, commits, runtime, location })
+        Ok(Ledger { schema, pool, sealer, commit_notifier, counters, shared_reads, commits, runtime, location })
     }
 
     /// Returns a description of the database for messages.

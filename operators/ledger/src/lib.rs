@@ -15,9 +15,9 @@
 //! ```
 //! # tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
 //! use switchboard_ledger::rows::ClusterUser;
-//! use switchboard_ledger::{Address, Ledger, RowChange, RowKey, Sealer};
+//! use switchboard_ledger::{Address, Ledger, RowChange, RowKey, SCHEMA, Sealer};
 //!
-//! let ledger = Ledger::open(&Address::parse("sqlite::memory:")?, Sealer::plain()).await?;
+//! let ledger = Ledger::open(&SCHEMA, &Address::parse("sqlite::memory:")?, Sealer::plain()).await?;
 //! ledger.migrate().await?;
 //! let tenant = ClusterUser {
 //!     id: "u-1".into(),
@@ -36,6 +36,8 @@ pub mod address;
 pub mod archive;
 pub mod change;
 pub mod change_stream;
+pub mod database;
+pub mod id;
 pub mod ids;
 pub mod key;
 pub mod ledger;
@@ -44,6 +46,7 @@ pub mod migration;
 pub mod postgres_server;
 pub mod row;
 pub mod rows;
+pub mod schema;
 pub mod seal;
 pub mod secret;
 pub mod value;
@@ -54,9 +57,11 @@ mod statement;
 pub use address::Address;
 pub use change::{RowChange, RowLimit};
 pub use change_stream::{ChangeEvent, ChangeStream};
+pub use database::SCHEMA;
 pub use key::RowKey;
 pub use ledger::{Filter, Ledger, LedgerCounts, LedgerError, LedgerView};
 pub use row::{Column, Row, Table};
+pub use schema::{AdoptedProgram, DatabaseSchema, MigrationStep};
 pub use seal::Sealer;
 pub use secret::SecretString;
 pub use value::{ColumnType, DbTimestamp, SqlValue};

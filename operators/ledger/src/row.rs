@@ -26,8 +26,10 @@ pub struct Column {
     pub key: bool,
     /// Maximum length of a text in characters; 0 for other types.
     pub max_chars: usize,
-    /// Whether managed-gitops lacks the column.
-    pub switchboard_only: bool,
+    /// Whether a longer text is cut at the end instead of refused.
+    pub truncated: bool,
+    /// Version of the migration step that adds the column.
+    pub since: i64,
 }
 
 /// Table names are unique.
@@ -90,10 +92,12 @@ pub struct UnreadableColumn {
     pub column: &'static str,
 }
 
-/// Declares a row: the struct, its table, and the conversion between both.
+/// Declares rows: their structs, tables, and the conversion between both. `since` is the version of the migration step
+/// that creates the tables, or that adds a column.
+#[macro_export]
 macro_rules! rows {
-    ($($(#[$doc:meta])* $name:ident = $table:literal {
-        $($(#[$what:meta])* $field:ident: $type:ty = $column:literal $(max $max:literal)? $(key $key:tt)? $(switchboard_only $switchboard_only:tt)?,)*
+    (since $since:literal; $($(#[$doc:meta])* $name:ident = $table:literal {
+        $($(#[$what:meta])* $field:ident: $type:ty = $column:literal $(max $max:literal)? $(key $key:tt)? $(truncated $truncated:tt)? $(since $column_since:literal)?,)*
     })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +111,8 @@ macro_rules! rows {
                     kind: <$type as $crate::value::ColumnField>::KIND,
                     key: false $(|| $key)?,
                     max_chars: 0 $(+ $max)?,
-                    switchboard_only: false $(|| $switchboard_only)?,
+                    truncated: false $(|| $truncated)?,
+                    since: [$($column_since,)? $since][0],
                 },)*],
             };
 
@@ -133,5 +138,3 @@ macro_rules! rows {
     pub const TABLES: &[&$crate::row::Table] = &[$(<$name as $crate::row::Row>::TABLE,)*];
     };
 }
-
-pub(crate) use rows;

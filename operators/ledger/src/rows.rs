@@ -10,11 +10,13 @@ use crate::ids::{
     DesiredState, EngineClusterId, EngineInstanceId, KubernetesRelation, KubernetesResource, ManagedEnvironmentId,
     OperationId, OperationResource, OperationState, RepositoryCredentialsId, SyncOperationId, Uid, UserId,
 };
-use crate::row::rows;
+use crate::rows;
 use crate::secret::SecretString;
 use crate::value::DbTimestamp;
 
 rows! {
+    since 1;
+
     /// Address and credentials of a cluster.
     ClusterCredentials = "clustercredentials" {
         /// Id of the row.
@@ -38,16 +40,16 @@ rows! {
         /// Creation time of the row.
         created_on: DbTimestamp = "created_on",
         /// Switchboard only: CA certificates of the server, PEM.
-        ca_data: Option<String> = "ca_data" max 1048576 switchboard_only true,
+        ca_data: Option<String> = "ca_data" max 1048576 since 2,
         /// Switchboard only: client certificate, PEM.
-        client_certificate: Option<String> = "client_certificate_data" max 1048576 switchboard_only true,
+        client_certificate: Option<String> = "client_certificate_data" max 1048576 since 2,
         /// Switchboard only: key of the client certificate, PEM.
-        client_key: Option<SecretString> = "client_key_data" max 1048576 switchboard_only true,
+        client_key: Option<SecretString> = "client_key_data" max 1048576 since 2,
         /// Switchboard only: whether the service created the service account and its role on the target, and removes
         /// them later.
-        own_service_account: bool = "own_serviceaccount" switchboard_only true,
+        own_service_account: bool = "own_serviceaccount" since 2,
         /// Switchboard only: digest of the tenant's Secret that these credentials were read from, to detect rotations.
-        source_digest: Option<String> = "source_digest" max 64 switchboard_only true,
+        source_digest: Option<String> = "source_digest" max 64 since 2,
     }
 
     /// Cluster that hosts Argo CD.
@@ -125,7 +127,7 @@ rows! {
         /// State of the request.
         state: OperationState = "state" max 30,
         /// Reason of a failure.
-        human_readable_state: Option<String> = "human_readable_state" max 1024,
+        human_readable_state: Option<String> = "human_readable_state" max 1024 truncated true,
         /// Time in seconds that the row is kept after completion.
         gc_expiration_s: Option<i64> = "gc_expiration_time",
     }

@@ -8,8 +8,8 @@ use switchboard_gitops::flow::operation::REMOVAL_PREFIX;
 use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
 use switchboard_ledger::ids::{
-    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, KubernetesResource, ManagedEnvironmentId,
-    OperationId, OperationResource, OperationState, Uid, UserId,
+    ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, KubernetesResource,
+    ManagedEnvironmentId, OperationId, OperationResource, OperationState, Uid, UserId,
 };
 use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::rows::tenant_clusters::{ServiceAccount, TenantCluster};

@@ -168,7 +168,7 @@ impl DatabaseArgs {
         }
         let printed = address.to_string();
         let address = if only_look && address.is_absent() { Address::parse("sqlite::memory:")? } else { address };
-        Ok((Ledger::open(&address, self.sealing()?).await?, printed))
+        Ok((Ledger::open(&switchboard_ledger::SCHEMA, &address, self.sealing()?).await?, printed))
     }
 
     /// Reads the configured keys.

@@ -304,7 +304,8 @@ impl SettingsCheck {
 
 /// Returns the operators over an empty database in memory, for their declarations only.
 pub async fn declared_operators(section: &GitopsConfig) -> Result<Vec<Arc<dyn Operator>>, CommandError> {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:")?, Sealer::plain()).await?;
+    let ledger =
+        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:")?, Sealer::plain()).await?;
     let store = Store::new(ledger, tokio::runtime::Handle::current());
     let settings = backend::BackendSettings { isolated: section.isolation, ..backend::BackendSettings::default() };
     let backend = section.backend.then(|| Backend::new(store.clone(), settings).operators());

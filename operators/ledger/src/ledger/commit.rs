@@ -11,9 +11,6 @@ use crate::seal::{CredentialCell, Sealer};
 use crate::statement::{Dialect, Lock};
 use crate::value::{ColumnType, SqlValue};
 
-/// Column whose values are truncated instead of rejected: a truncated reason is better than none.
-const TRUNCATED_COLUMN: (&str, &str) = ("operation", "human_readable_state");
-
 /// Ending of a truncated text.
 const ELLIPSIS: &str = "...";
 
@@ -50,7 +47,7 @@ fn validate(table: &'static Table, values: &[SqlValue]) -> Result<Vec<SqlValue>,
         let (chars, max_chars) = (text.chars().count(), column.max_chars);
         if chars <= max_chars || max_chars == 0 {
             fitting.push(value.clone());
-        } else if (table.name, column.name) == TRUNCATED_COLUMN {
+        } else if column.truncated {
             let kept: String = text.chars().take(max_chars - ELLIPSIS.len()).collect();
             fitting.push(SqlValue::Text(Some(kept + ELLIPSIS)));
         } else {

@@ -1,11 +1,11 @@
 //! Credentials to reseal: those in plaintext although there is a key, and those sealed with an older key.
 
 use crate::key::RowKey;
-use crate::ledger::{LedgerError, within};
+use crate::ledger::{Ledger, LedgerError, within};
 use crate::pool::Transaction;
 use crate::row::{Column, Table};
-use crate::rows::{TABLES, tenant_clusters};
-use crate::seal::{CredentialCell, KeyCheck, Sealer};
+use crate::schema::DatabaseSchema;
+use crate::seal::{CredentialCell, KeyCheck};
 use crate::statement::Dialect;
 use crate::value::{ColumnType, SqlValue};
 
@@ -16,12 +16,12 @@ const PAGE_ROWS: usize = 200;
 /// well.
 pub(super) async fn count_outdated(
     transaction: &mut Transaction,
-    dialect: Dialect,
-    sealer: &Sealer,
+    ledger: &Ledger,
     version: i64,
 ) -> Result<usize, LedgerError> {
+    let (dialect, sealer) = (ledger.pool.dialect(), &ledger.sealer);
     let (mut count, mut key_check) = (0, KeyCheck::default());
-    for (table, column) in credential_columns(version) {
+    for (table, column) in credential_columns(ledger.schema, version) {
         let mut after = None;
         while let Some((page, last)) = page(transaction, dialect, table, column, after.as_ref()).await? {
             count += page.iter().filter(|(_, stored)| !sealer.is_current(stored)).count();
@@ -36,12 +36,9 @@ pub(super) async fn count_outdated(
 }
 
 /// Reseals all outdated credentials.
-pub(super) async fn reseal(
-    transaction: &mut Transaction,
-    dialect: Dialect,
-    sealer: &Sealer,
-) -> Result<(), LedgerError> {
-    for (table, column) in credential_columns(i64::MAX) {
+pub(super) async fn reseal(transaction: &mut Transaction, ledger: &Ledger) -> Result<(), LedgerError> {
+    let (dialect, sealer) = (ledger.pool.dialect(), &ledger.sealer);
+    for (table, column) in credential_columns(ledger.schema, i64::MAX) {
         let mut after = None;
         while let Some((page, last)) = page(transaction, dialect, table, column, after.as_ref()).await? {
             for (key, stored) in page.iter().filter(|(_, stored)| !sealer.is_current(stored)) {
@@ -59,15 +56,12 @@ pub(super) async fn reseal(
 }
 
 /// Returns the columns that hold credentials after a step. Each of their tables has one key column.
-fn credential_columns(version: i64) -> impl Iterator<Item = (&'static Table, &'static Column)> {
-    // The second step added columns to the tables of managed-gitops, the sixth to those of Switchboard.
-    let tables = TABLES.iter().map(|table| (table, 2));
-    let tables = tables.chain(tenant_clusters::TABLES.iter().filter(move |_| version >= 4).map(|table| (table, 6)));
-    let columns = tables.flat_map(|(table, more)| table.columns.iter().map(move |column| (*table, column, more)));
-    let secret = columns.filter(move |(_, column, more)| {
-        column.kind == ColumnType::Secret && (version >= *more || !column.switchboard_only)
-    });
-    secret.map(|(table, column, _)| (table, column))
+fn credential_columns(
+    schema: &DatabaseSchema,
+    version: i64,
+) -> impl Iterator<Item = (&'static Table, &'static Column)> + use<> {
+    let columns = schema.tables().flat_map(|table| table.columns.iter().map(move |column| (table, column)));
+    columns.filter(move |(_, column)| column.kind == ColumnType::Secret && column.since <= version)
 }
 
 type CredentialPage = (Vec<(RowKey, String)>, String);

@@ -4,10 +4,12 @@
 //! placement is never split.
 
 use crate::ids::{EngineInstanceId, InstanceState, ManagedEnvironmentId, MoveId, MoveStep, UserId};
-use crate::row::rows;
+use crate::rows;
 use crate::value::DbTimestamp;
 
 rows! {
+    since 3;
+
     /// Limits of an Argo CD instance of the fleet. An instance without such a row keeps its placements and receives no
     /// new ones.
     Member = "switchboard_instance" {

@@ -1,8 +1,10 @@
 //! Switchboard's own rows for settings of a backend, for commands that only have the database.
 
-use crate::row::rows;
+use crate::rows;
 
 rows! {
+    since 5;
+
     /// Setting of the backend.
     Setting = "switchboard_setting" {
         /// Name of the setting.

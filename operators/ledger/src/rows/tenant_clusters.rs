@@ -2,11 +2,13 @@
 //! tenant.
 
 use crate::ids::{ServiceAccountId, Uid, UserId};
-use crate::row::rows;
+use crate::rows;
 use crate::secret::SecretString;
 use crate::value::DbTimestamp;
 
 rows! {
+    since 4;
+
     /// Service account that Switchboard created on a tenant's cluster. The row is written before the account is created
     /// and deleted after the account, so the data for its removal outlives the environment.
     ServiceAccount = "switchboard_service_account" {
@@ -31,7 +33,7 @@ rows! {
         /// Time since when the account is no longer needed.
         unused_since: Option<DbTimestamp> = "left_on",
         /// Token of the account, if known. The tenant's credentials may be invalid by the time the account is removed.
-        token: Option<SecretString> = "token" max 65536 switchboard_only true,
+        token: Option<SecretString> = "token" max 65536 since 6,
     }
 
     /// Cluster of a tenant, for backends of several clusters that share the database.

@@ -1,6 +1,6 @@
 //! A database for each case.
 
-use switchboard_ledger::{Address, Ledger, Sealer};
+use switchboard_ledger::{Address, DatabaseSchema, Ledger, SCHEMA, Sealer};
 
 /// Database of a case.
 pub struct TestDatabase {
@@ -34,7 +34,21 @@ impl TestDatabase {
     }
 
     pub async fn open(&self, sealing: Sealer) -> Ledger {
-        Ledger::open(&Address::parse(&self.url).unwrap(), sealing).await.unwrap()
+        self.open_as(&SCHEMA, sealing).await
+    }
+
+    /// Opens the database with the schema of another version.
+    pub async fn open_as(&self, schema: &'static DatabaseSchema, sealing: Sealer) -> Ledger {
+        Ledger::open(schema, &Address::parse(&self.url).unwrap(), sealing).await.unwrap()
+    }
+
+    /// Creates another database of the same kind.
+    pub fn another(&self) -> TestDatabase {
+        #[cfg(feature = "real")]
+        if !self.url.starts_with("sqlite:") {
+            return TestDatabase::postgres();
+        }
+        TestDatabase::sqlite()
     }
 
     /// Opens the database with its tables, and credentials in plaintext.

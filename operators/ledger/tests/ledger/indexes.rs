@@ -15,10 +15,7 @@ const QUERIES: [(&str, &[&str]); 15] = [
     ("apicrtodatabasemapping", &["api_resource_type", "db_relation_type", "db_relation_key"]),
     ("apicrtodatabasemapping", &["api_resource_namespace_uid", "db_relation_type"]),
     ("apicrtodatabasemapping", &["api_resource_namespace_uid", "db_relation_type", "api_resource_name"]),
-    (
-        "kubernetestodbresourcemapping",
-        &["kubernetes_resource_type", "kubernetes_resource_uid", "db_relation_type"],
-    ),
+    ("kubernetestodbresourcemapping", &["kubernetes_resource_type", "kubernetes_resource_uid", "db_relation_type"]),
     ("switchboard_move", &["move_user_id"]),
     ("switchboard_move", &["move_environment_id"]),
     ("switchboard_move", &["target_id"]),

@@ -40,7 +40,7 @@ async fn guarantees_rows_of_managed_gitops_are_kept() {
     let database = managed_gitops_database().await;
     let ledger = database.open(Sealer::with_keys(&key(1)).unwrap()).await;
     let plan = ledger.plan_migration().await.unwrap();
-    assert_eq!((&plan.schema, plan.steps.len(), plan.credentials), (&SchemaState::ManagedGitops, 8, 5));
+    assert_eq!((&plan.schema, plan.steps.len(), plan.credentials), (&SchemaState::Adoptable { version: 20 }, 8, 5));
     assert_eq!(ledger.migrate().await.unwrap(), plan);
     assert!(ledger.migrate().await.unwrap().is_empty());
 
@@ -73,9 +73,9 @@ async fn an_older_or_dirty_managed_gitops_schema_is_left_alone() {
     let database = managed_gitops_database().await;
     let ledger = database.open(Sealer::plain()).await;
     database.execute_sql("update schema_migrations set version = 19").await;
-    assert!(matches!(ledger.migrate().await.unwrap_err(), MigrationError::OldManagedGitops(19)));
+    assert!(matches!(ledger.migrate().await.unwrap_err(), MigrationError::UnsupportedVersion { found: 19, .. }));
     database.execute_sql("update schema_migrations set version = 20, dirty = true").await;
-    assert!(matches!(ledger.migrate().await.unwrap_err(), MigrationError::Dirty(20)));
+    assert!(matches!(ledger.migrate().await.unwrap_err(), MigrationError::Dirty { version: 20, .. }));
     database
         .execute_sql("update schema_migrations set dirty = false; alter table operation drop column gc_expiration_time")
         .await;
@@ -133,7 +133,7 @@ async fn a_transaction_that_began_first_and_ended_last_is_delivered() {
 async fn guarantees_missed_changes_cause_a_resync() {
     let mut server = PostgresServer::start().unwrap();
     let address = Address::parse(&server.database("gitops").unwrap()).unwrap();
-    let ledger = Ledger::open(&address, Sealer::plain()).await.unwrap();
+    let ledger = Ledger::open(&switchboard_ledger::SCHEMA, &address, Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     let mut signals = ledger.changes().await.unwrap();
     ledger.commit(&[RowChange::insert(&samples::user("before"))]).await.unwrap();
@@ -164,7 +164,7 @@ async fn the_certificate_of_a_tls_server_is_verified() {
     std::fs::write(&trusted, made.cert.pem()).unwrap();
     let open = |parameters: String| {
         let address = Address::parse(&format!("{url}?{parameters}")).unwrap();
-        async move { Ledger::open(&address, Sealer::plain()).await }
+        async move { Ledger::open(&switchboard_ledger::SCHEMA, &address, Sealer::plain()).await }
     };
     let ledger = open(format!("sslmode=verify-full&sslrootcert={}", trusted.display())).await.unwrap();
     ledger.migrate().await.unwrap();
@@ -202,7 +202,7 @@ fn run_go_reader(server: &PostgresServer, act: &str) -> String {
 async fn the_go_structs_of_managed_gitops_read_and_write_the_database() {
     let server = PostgresServer::start().unwrap();
     let address = Address::parse(&server.database("gitops").unwrap()).unwrap();
-    let ledger = Ledger::open(&address, Sealer::plain()).await.unwrap();
+    let ledger = Ledger::open(&switchboard_ledger::SCHEMA, &address, Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     ledger.commit(&samples::all()).await.unwrap();
     let told: serde_json::Value = serde_json::from_str(&run_go_reader(&server, "read")).unwrap();

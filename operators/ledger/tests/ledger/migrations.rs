@@ -4,7 +4,7 @@ use switchboard_ledger::ids::MoveStep;
 use switchboard_ledger::migration::{MigrationError, SchemaState};
 use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::rows::{ClusterUser, ManagedEnvironment, RepositoryCredentials};
-use switchboard_ledger::{DbTimestamp, Filter, RowChange, RowKey, Sealer};
+use switchboard_ledger::{DatabaseSchema, DbTimestamp, Filter, RowChange, RowKey, SCHEMA, Sealer};
 
 use crate::database::{TestDatabase, key, on_both};
 use crate::samples;
@@ -17,7 +17,7 @@ on_both! {
     a_newer_database_is_left_alone
     an_altered_step_is_detected
     a_missing_column_is_detected
-    a_database_of_an_earlier_version_is_migrated
+    a_database_of_every_earlier_version_is_migrated
     stored_move_steps_are_renamed
     credentials_are_sealed_resealed_and_opened
     a_wrong_key_with_the_right_id_is_detected
@@ -65,7 +65,10 @@ async fn tables_of_another_program_are_left_alone(database: TestDatabase) {
     database.execute_sql("create table application (id int)").await;
     let ledger = database.open(Sealer::plain()).await;
     let error = ledger.migrate().await.unwrap_err();
-    assert!(matches!(&error, MigrationError::Foreign(table) if table == "application"), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "could not use the database: table `application` belongs to neither managed-gitops nor Switchboard"
+    );
 }
 
 async fn a_newer_database_is_left_alone(database: TestDatabase) {
@@ -87,15 +90,25 @@ async fn a_missing_column_is_detected(database: TestDatabase) {
     assert_eq!(error.to_string(), "could not use the database: `clustercredentials` has no column `source_digest`");
 }
 
-async fn a_database_of_an_earlier_version_is_migrated(database: TestDatabase) {
-    database.ready().await;
-    database.execute_sql("alter table switchboard_service_account drop column token").await;
-    database.execute_sql("delete from switchboard_step where version >= 6").await;
-    let ledger = database.open(Sealer::with_keys(&key(1)).unwrap()).await;
-    assert!(matches!(ledger.check_schema().await, Err(MigrationError::OutOfDate)));
-    let plan = ledger.migrate().await.unwrap();
-    assert_eq!((plan.schema, plan.steps.len()), (SchemaState::Switchboard { version: 5 }, 4));
-    ledger.check_schema().await.unwrap();
+/// Returns the schema of an earlier version.
+fn schema_of(version: usize) -> &'static DatabaseSchema {
+    let schema = DatabaseSchema { steps: &SCHEMA.steps[..version], adopts: None, ..SCHEMA };
+    Box::leak(Box::new(schema))
+}
+
+async fn a_database_of_every_earlier_version_is_migrated(database: TestDatabase) {
+    let newest = SCHEMA.steps.len();
+    for version in 1..newest {
+        let database = database.another();
+        database.open_as(schema_of(version), Sealer::plain()).await.migrate().await.unwrap();
+        let ledger = database.open(Sealer::with_keys(&key(1)).unwrap()).await;
+        assert!(matches!(ledger.check_schema().await, Err(MigrationError::OutOfDate)));
+        let plan = ledger.migrate().await.unwrap();
+        let found = SchemaState::Switchboard { version: version as i64 };
+        assert_eq!((plan.schema, plan.steps.len()), (found, newest - version));
+        ledger.check_schema().await.unwrap();
+        ledger.commit(&samples::all()).await.unwrap();
+    }
 }
 
 /// A move that is in progress during an upgrade continues.

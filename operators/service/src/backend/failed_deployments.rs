@@ -58,7 +58,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_failed_deployment_counts_until_it_is_corrected_or_deleted() {
-        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+        let ledger =
+            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+                .await
+                .unwrap();
         ledger.migrate().await.unwrap();
         let argocd = TenantNamespace { name: "argocd".into(), uid: "argocd-uid".into() };
         let mut view = ledger.view().await.unwrap();

@@ -237,9 +237,7 @@ async fn runs(
     triggered: &mut TriggeredUnits,
 ) -> Result<(), ServiceError> {
     let of_runs = || {
-        Filter::all()
-            .is("api_resource_type", ApiResource::SyncRun)
-            .is("db_relation_type", ApiRelation::SyncOperation)
+        Filter::all().is("api_resource_type", ApiResource::SyncRun).is("db_relation_type", ApiRelation::SyncOperation)
     };
     let filter = |key: &String| of_runs().is("db_relation_key", key.as_str());
     let filters: Vec<Filter> = of.iter().map(filter).collect();

@@ -168,7 +168,10 @@ mod tests {
 
     #[tokio::test]
     async fn finished_operations_delay_no_notification() {
-        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+        let ledger =
+            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+                .await
+                .unwrap();
         ledger.migrate().await.unwrap();
         let now = DbTimestamp::from_unix_us(3_000_000);
         let namespace = TenantNamespace { name: "argocd".to_string(), uid: "n".into() };

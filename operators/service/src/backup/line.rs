@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
-use switchboard_ledger::archive::{StoredRow, stored_types, tables};
+use switchboard_ledger::SCHEMA;
+use switchboard_ledger::archive::{StoredRow, stored_types};
 use switchboard_ledger::{ColumnType, DbTimestamp, SqlValue};
 
 /// First line.
@@ -72,7 +73,7 @@ pub fn read(text: &str) -> Result<BackupLine, LineError> {
         return Ok(BackupLine::End(usize::try_from(rows).unwrap_or(usize::MAX)));
     }
     let name = line["table"].as_str().unwrap_or_default();
-    let table = tables().find(|table| table.name == name).ok_or_else(|| LineError::Table(name.to_string()))?;
+    let table = SCHEMA.tables().find(|table| table.name == name).ok_or_else(|| LineError::Table(name.to_string()))?;
     let mut values = Vec::new();
     for (column, kind) in table.columns.iter().zip(stored_types(table)) {
         let wrong = LineError::Value { table: table.name, column: column.name };

@@ -9,7 +9,10 @@ use switchboard_ledger::{Address, DbTimestamp, Filter, RowChange, Sealer};
 use super::*;
 
 async fn ledger() -> Ledger {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+    let ledger =
+        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+            .await
+            .unwrap();
     ledger.migrate().await.unwrap();
     ledger
 }
@@ -110,8 +113,13 @@ async fn a_backup_is_read_back_unchanged() {
 #[tokio::test]
 async fn credentials_are_exported_as_stored() {
     let key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-    let sealed =
-        Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::with_keys(key).unwrap()).await.unwrap();
+    let sealed = Ledger::open(
+        &switchboard_ledger::SCHEMA,
+        &Address::parse("sqlite::memory:").unwrap(),
+        Sealer::with_keys(key).unwrap(),
+    )
+    .await
+    .unwrap();
     sealed.migrate().await.unwrap();
     let row = ClusterCredentials { bearer_token: Some("very-secret-token".into()), ..credentials() };
     sealed.commit(&[RowChange::insert(&row)]).await.unwrap();

@@ -164,7 +164,10 @@ fn expressions_of(value: &Value, into: &mut Vec<String>) {
 /// An empty page would look healthy.
 #[tokio::test]
 async fn a_missing_engine_cluster_is_reported() {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+    let ledger =
+        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+            .await
+            .unwrap();
     let is =
         |page: &str, line: &str| assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
     let (page, error) = super::page(&ledger, None, 0).await;
@@ -212,7 +215,10 @@ fn alerts_are_not_silenced_by_their_cause() {
 
 #[tokio::test]
 async fn a_failure_that_succeeded_later_does_not_count() {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+    let ledger =
+        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+            .await
+            .unwrap();
     ledger.migrate().await.unwrap();
     let namespace = TenantNamespace { name: "argocd".into(), uid: "argocd-uid".into() };
     let mut view = ledger.view().await.unwrap();

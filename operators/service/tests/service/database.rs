@@ -56,7 +56,9 @@ impl TestDatabase {
 
     /// Opens the database and creates the tables.
     pub async fn ready(&self) -> Ledger {
-        let ledger = Ledger::open(&Address::parse(&self.url).unwrap(), Sealer::plain()).await.unwrap();
+        let ledger = Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse(&self.url).unwrap(), Sealer::plain())
+            .await
+            .unwrap();
         ledger.migrate().await.unwrap();
         ledger
     }

@@ -41,7 +41,10 @@ pub struct FleetFixture {
 impl FleetFixture {
     /// Creates the instances `one` and `two`, and a tenant with two deployed Applications on `one`.
     pub async fn new() -> FleetFixture {
-        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+        let ledger =
+            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+                .await
+                .unwrap();
         ledger.migrate().await.unwrap();
         let namespace = TenantNamespace { name: "shop".into(), uid: "shop-uid".into() };
         let mut ids = 0;

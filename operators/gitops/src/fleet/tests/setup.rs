@@ -50,7 +50,10 @@ async fn add_at(
 
 #[tokio::test]
 async fn an_instance_is_registered_once_and_survives_a_recreated_namespace() {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+    let ledger =
+        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+            .await
+            .unwrap();
     ledger.migrate().await.unwrap();
     let limits = InstanceLimits { max_applications: Some(7), max_environments: None };
     let first = add(&ledger, "one", limits).await;
@@ -68,7 +71,10 @@ async fn an_instance_is_registered_once_and_survives_a_recreated_namespace() {
 
 #[tokio::test]
 async fn a_namespace_of_another_cluster_is_another_instance_unless_the_cluster_was_recreated() {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+    let ledger =
+        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+            .await
+            .unwrap();
     ledger.migrate().await.unwrap();
     let first = add_at(&ledger, "a", "one", InstanceLimits::default(), false).await;
     let again = add_at(&ledger, "b", "two", InstanceLimits::default(), true).await;

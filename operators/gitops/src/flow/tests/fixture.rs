@@ -36,7 +36,10 @@ pub struct FlowFixture {
 impl FlowFixture {
     /// Creates one Argo CD instance and one tenant.
     pub async fn new() -> FlowFixture {
-        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+        let ledger =
+            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+                .await
+                .unwrap();
         ledger.migrate().await.unwrap();
         let namespace = TenantNamespace { name: "shop".into(), uid: "shop-uid".into() };
         let mut ids = 0;

@@ -11,7 +11,10 @@ use crate::{ids, instance};
 
 /// Returns a database with an Argo CD instance in the namespace `argocd`.
 pub async fn ledger() -> (Ledger, EngineInstance) {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
+    let ledger =
+        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+            .await
+            .unwrap();
     ledger.migrate().await.unwrap();
     let namespace = TenantNamespace { name: "argocd".to_string(), uid: "n".into() };
     let mut view = ledger.view().await.unwrap();

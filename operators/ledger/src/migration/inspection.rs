@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{MANAGED_GITOPS_VERSION, MigrationError, STEPS};
+use super::{ADOPTED_STEP, MigrationError};
 use crate::ledger::{LedgerError, within};
 use crate::pool::Transaction;
-use crate::row::Table;
-use crate::rows::{TABLES, fleet, settings, tenant_clusters};
+use crate::schema::{AdoptedProgram, DatabaseSchema};
 use crate::statement::Dialect;
 use crate::value::{ColumnType, SqlValue};
 
@@ -15,8 +14,11 @@ use crate::value::{ColumnType, SqlValue};
 pub enum SchemaState {
     /// The database has none of the tables.
     Empty,
-    /// Schema of managed-gitops, at its newest version.
-    ManagedGitops,
+    /// Schema of the program that the migration adopts, at this version of that program.
+    Adoptable {
+        /// Version of the program's schema.
+        version: i64,
+    },
     /// Schema of Switchboard.
     Switchboard {
         /// Newest applied step.
@@ -24,16 +26,20 @@ pub enum SchemaState {
     },
 }
 
-pub(super) async fn inspect(transaction: &mut Transaction, dialect: Dialect) -> Result<SchemaState, MigrationError> {
+pub(super) async fn inspect(
+    transaction: &mut Transaction,
+    dialect: Dialect,
+    schema: &DatabaseSchema,
+) -> Result<SchemaState, MigrationError> {
     let columns = columns(transaction, dialect).await?;
     if columns.contains_key("switchboard_step") {
-        return inspect_switchboard(transaction, dialect, &columns).await;
+        return inspect_switchboard(transaction, dialect, schema, &columns).await;
     }
-    if columns.contains_key("schema_migrations") {
-        return inspect_managed_gitops(transaction, &columns).await;
+    if let Some(program) = schema.adopts.as_ref().filter(|_| columns.contains_key("schema_migrations")) {
+        return inspect_adopted(transaction, program, schema, &columns).await;
     }
-    match TABLES.iter().find(|table| columns.contains_key(table.name)) {
-        Some(table) => Err(MigrationError::Foreign(table.name.to_string())),
+    match schema.tables().find(|table| columns.contains_key(table.name)) {
+        Some(table) => Err(MigrationError::Foreign { table: table.name, owners: schema.owners() }),
         None => Ok(SchemaState::Empty),
     }
 }
@@ -65,6 +71,7 @@ async fn columns(transaction: &mut Transaction, dialect: Dialect) -> Result<Sche
 async fn inspect_switchboard(
     transaction: &mut Transaction,
     dialect: Dialect,
+    schema: &DatabaseSchema,
     columns: &SchemaColumns,
 ) -> Result<SchemaState, MigrationError> {
     let sql = "select version, digest from switchboard_step order by version".to_string();
@@ -76,55 +83,51 @@ async fn inspect_switchboard(
     let mut newest = 0;
     for row in &rows {
         let [SqlValue::Integer(Some(version)), SqlValue::Text(Some(digest))] = &**row else { continue };
-        let step = STEPS.iter().find(|step| step.version == *version).ok_or(MigrationError::Newer(*version))?;
+        let step = schema.steps.iter().find(|step| step.version == *version).ok_or(MigrationError::Newer(*version))?;
         if step.digest(dialect) != *digest {
             return Err(MigrationError::Altered(*version));
         }
         newest = *version;
     }
-    require_columns(columns, TABLES, newest >= 2)?;
-    if newest >= 3 {
-        require_columns(columns, fleet::TABLES, true)?;
-    }
-    if newest >= 4 {
-        require_columns(columns, tenant_clusters::TABLES, newest >= 6)?;
-    }
-    if newest >= 5 {
-        require_columns(columns, settings::TABLES, true)?;
-    }
+    require_columns(columns, schema, newest)?;
     Ok(SchemaState::Switchboard { version: newest })
 }
 
-async fn inspect_managed_gitops(
+async fn inspect_adopted(
     transaction: &mut Transaction,
+    program: &AdoptedProgram,
+    schema: &DatabaseSchema,
     columns: &SchemaColumns,
 ) -> Result<SchemaState, MigrationError> {
     let sql = "select version, dirty from schema_migrations order by version desc limit 1".to_string();
     let rows = within(
-        "read the managed-gitops schema version",
+        "read the schema version of the adopted program",
         transaction.fetch(sql, &[ColumnType::Integer, ColumnType::Boolean], &[]),
     )
     .await?;
     match rows.first().map(Vec::as_slice) {
-        Some([SqlValue::Integer(Some(version)), SqlValue::Boolean(Some(true))]) => Err(MigrationError::Dirty(*version)),
-        Some([SqlValue::Integer(Some(MANAGED_GITOPS_VERSION)), _]) => {
-            require_columns(columns, TABLES, false)?;
-            Ok(SchemaState::ManagedGitops)
+        Some([SqlValue::Integer(Some(version)), SqlValue::Boolean(Some(true))]) => {
+            Err(MigrationError::Dirty { program: program.name, version: *version })
         }
-        Some([SqlValue::Integer(Some(version)), _]) => Err(MigrationError::OldManagedGitops(*version)),
-        _ => Err(MigrationError::OldManagedGitops(0)),
+        Some([SqlValue::Integer(Some(version)), _]) if *version == program.version => {
+            require_columns(columns, schema, ADOPTED_STEP)?;
+            Ok(SchemaState::Adoptable { version: *version })
+        }
+        other => {
+            let found = match other {
+                Some([SqlValue::Integer(Some(version)), _]) => *version,
+                _ => 0,
+            };
+            Err(MigrationError::UnsupportedVersion { program: program.name, found, supported: program.version })
+        }
     }
 }
 
-/// Fails unless every table has every column that it should have by now.
-fn require_columns(
-    columns: &SchemaColumns,
-    tables: &[&'static Table],
-    with_switchboard_columns: bool,
-) -> Result<(), MigrationError> {
-    for table in tables {
+/// Fails unless every table has every column that it should have after a step.
+fn require_columns(columns: &SchemaColumns, schema: &DatabaseSchema, version: i64) -> Result<(), MigrationError> {
+    for table in schema.tables() {
         let have = columns.get(table.name);
-        for column in table.columns.iter().filter(|column| with_switchboard_columns || !column.switchboard_only) {
+        for column in table.columns.iter().filter(|column| column.since <= version) {
             if !have.is_some_and(|have| have.contains(column.name)) {
                 return Err(MigrationError::MissingColumn { table: table.name, column: column.name.to_string() });
             }
