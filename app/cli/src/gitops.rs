@@ -33,14 +33,14 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use switchboard_gitops::fleet::moves::MoveError;
-use switchboard_ledger::LedgerError;
-use switchboard_ledger::address::AddressError;
-use switchboard_ledger::ledger::ConnectionProblem;
-use switchboard_ledger::migration::MigrationError;
-use switchboard_ledger::seal::SealError;
 use switchboard_service::ServiceError;
 use switchboard_service::backup::{BackupError, LineError};
 use switchboard_service::fleet::FleetError;
+use switchboard_sql::LedgerError;
+use switchboard_sql::address::AddressError;
+use switchboard_sql::ledger::ConnectionProblem;
+use switchboard_sql::migration::MigrationError;
+use switchboard_sql::seal::SealError;
 
 use crate::failure::CommandError;
 use crate::kernel::StateDir;

@@ -16,7 +16,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use kube::Client;
 use serde_json::Value;
-use switchboard_ledger::{Ledger, LedgerError, SecretString};
+use switchboard_sql::{Ledger, LedgerError, SecretString};
 
 use crate::auth::{Caller, ResourceAttributes};
 use crate::body::ResourceId;

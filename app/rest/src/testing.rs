@@ -11,8 +11,8 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
 use switchboard_gitops::kinds::CRDS;
-use switchboard_ledger::{Address, Ledger, Sealer, SecretString};
 use switchboard_object::yaml;
+use switchboard_sql::{Address, Ledger, Sealer, SecretString};
 use tower::ServiceExt;
 
 use crate::gitops::{self, GitOpsApi};
@@ -42,7 +42,7 @@ impl TestCluster {
     pub async fn build() -> TestCluster {
         let cluster = Cluster::ephemeral().await;
         let ledger =
-            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+            Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
                 .await
                 .unwrap();
         ledger.migrate().await.unwrap();

@@ -1,4 +1,4 @@
-//! Storage of the GitOps Service (tenants, environments, applications, operations) in PostgreSQL or SQLite.
+//! Rows in PostgreSQL or SQLite: consistent reads, atomic commits, change streams, sealed credentials, migrations.
 //!
 //! ```text
 //!  rows (typed) ─▶ RowChange ─┐                                   ┌─▶ PostgreSQL 15+ ─ NOTIFY ─┐
@@ -6,27 +6,44 @@
 //!  Filter ──▶ LedgerView ─────┘        seal (credentials)         └─▶ SQLite ─── in process ───┘
 //! ```
 //!
-//! Seventeen tables are those of managed-gitops, with its names and columns, so that both programs can use the same
-//! database. Tables that only Switchboard has are named `switchboard_…`; columns that only Switchboard has are nullable
-//! or have a default.
+//! A user of the crate declares its tables with [`rows!`] and its migration steps as a [`DatabaseSchema`]. Tables may
+//! be those of another program, so that both programs use one database.
 //!
 //! Changes are data: the caller decides on a list of [`RowChange`]s, and the ledger commits it atomically.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
-//! use switchboard_ledger::rows::ClusterUser;
-//! use switchboard_ledger::{Address, Ledger, RowChange, RowKey, SCHEMA, Sealer};
+//! use switchboard_sql::{Address, DatabaseSchema, Ledger, MigrationStep, RowChange, RowKey, Sealer};
+//!
+//! switchboard_sql::ids! {
+//!     /// Tenant.
+//!     UserId;
+//! }
+//!
+//! switchboard_sql::rows! {
+//!     since 1;
+//!
+//!     /// Tenant.
+//!     User = "tenant" {
+//!         /// Id of the row.
+//!         id: UserId = "id" max 48 key true,
+//!         /// Display name.
+//!         name: Option<String> = "name" max 253,
+//!     }
+//! }
+//!
+//! const SQL: &str = "create table tenant (id text primary key, name text)";
+//! static SCHEMA: DatabaseSchema = DatabaseSchema {
+//!     tables: &[TABLES],
+//!     steps: &[MigrationStep { version: 1, name: "tenants", postgres: SQL, sqlite: SQL }],
+//!     adopts: None,
+//! };
 //!
 //! let ledger = Ledger::open(&SCHEMA, &Address::parse("sqlite::memory:")?, Sealer::plain()).await?;
 //! ledger.migrate().await?;
-//! let tenant = ClusterUser {
-//!     id: "u-1".into(),
-//!     user_name: "uid-of-a-namespace".into(),
-//!     created_on: Default::default(),
-//!     display_name: Some("shop".into()),
-//! };
+//! let tenant = User { id: "u-1".into(), name: Some("shop".into()) };
 //! ledger.commit(&[RowChange::insert(&tenant)]).await?;
-//! assert_eq!(ledger.get::<ClusterUser>(&RowKey::from(&tenant.id)).await?, Some(tenant));
+//! assert_eq!(ledger.get::<User>(&RowKey::from(&tenant.id)).await?, Some(tenant));
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).expect("the example holds");
 //! ```
 //!
@@ -36,16 +53,13 @@ pub mod address;
 pub mod archive;
 pub mod change;
 pub mod change_stream;
-pub mod database;
 pub mod id;
-pub mod ids;
 pub mod key;
 pub mod ledger;
 pub mod migration;
 #[cfg(feature = "real")]
 pub mod postgres_server;
 pub mod row;
-pub mod rows;
 pub mod schema;
 pub mod seal;
 pub mod secret;
@@ -57,7 +71,6 @@ mod statement;
 pub use address::Address;
 pub use change::{RowChange, RowLimit};
 pub use change_stream::{ChangeEvent, ChangeStream};
-pub use database::SCHEMA;
 pub use key::RowKey;
 pub use ledger::{Filter, Ledger, LedgerCounts, LedgerError, LedgerView};
 pub use row::{Column, Row, Table};

@@ -10,7 +10,7 @@ pub mod repository_secret;
 pub mod spec_field;
 pub mod status;
 
-use switchboard_ledger::ids::{ManagedEnvironmentId, RepositoryCredentialsId, Uid, UserId};
+use crate::ids::{ManagedEnvironmentId, RepositoryCredentialsId, Uid, UserId};
 
 /// Group and version of Argo CD's kinds.
 pub const API_VERSION: &str = "argoproj.io/v1alpha1";

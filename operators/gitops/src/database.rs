@@ -1,7 +1,7 @@
 //! Schema of the GitOps Service's database.
 
 use crate::rows::{self, fleet, settings, tenant_clusters};
-use crate::schema::{AdoptedProgram, DatabaseSchema, MigrationStep};
+use switchboard_sql::{AdoptedProgram, DatabaseSchema, MigrationStep};
 
 /// Tables and migration steps of the GitOps Service. The first step consists of the tables of managed-gitops.
 pub static SCHEMA: DatabaseSchema = DatabaseSchema {

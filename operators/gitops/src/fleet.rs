@@ -19,10 +19,10 @@ pub mod moves;
 pub mod placement;
 pub mod setup;
 
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{ManagedEnvironmentId, UserId};
-use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::{Application, EngineInstance};
+use crate::ids::{ManagedEnvironmentId, UserId};
+use crate::rows::fleet::Placement;
+use crate::rows::{Application, EngineInstance};
+use switchboard_sql::RowChange;
 
 pub use placement::{IncomingLoad, InstanceCandidate, NoCapacity, PlacementDecision, place};
 

@@ -9,10 +9,10 @@
 //! database notifies the agent, and an Operation object notifies it again while the row stays open.
 //!
 //! # Expected flow
-//! A role reads the resource from the kernel's view and the rows in one [`switchboard_ledger::LedgerView`], decides,
-//! and commits the changes. If [`switchboard_ledger::LedgerError::is_conflict`] is true, it reads again. Then it
+//! A role reads the resource from the kernel's view and the rows in one [`switchboard_sql::LedgerView`], decides,
+//! and commits the changes. If [`switchboard_sql::LedgerError::is_conflict`] is true, it reads again. Then it
 //! executes the writes as a plan. To the kernel, all of this is one query of an external operator, whose answer, the
-//! writes, contains no credential. `switchboard_ledger::Signals` reports which rows changed, and so which unit to
+//! writes, contains no credential. `switchboard_sql::Signals` reports which rows changed, and so which unit to
 //! trigger. Checks ([`environment::ClusterCheck`],
 //! [`credential::CredentialCheck`]) are executed by a caller with network access, and their results are kept until the digest changes.
 
@@ -26,7 +26,7 @@ pub mod sync_run;
 pub mod tenant;
 
 use serde_json::Value;
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_sql::{DbTimestamp, RowChange};
 
 /// Time of a decision in both formats in which it is written.
 #[derive(Clone, Copy, Debug)]

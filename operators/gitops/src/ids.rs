@@ -1,9 +1,7 @@
 //! Ids of rows, a type for each table so that they cannot be confused, and enums for columns with a fixed set of
 //! values.
 
-use crate::{ids, stored_enums};
-
-ids! {
+switchboard_sql::ids! {
     /// Credentials of a cluster.
     CredentialsId;
     /// Cluster that hosts Argo CD.
@@ -34,7 +32,7 @@ ids! {
     Uid;
 }
 
-stored_enums! {
+switchboard_sql::stored_enums! {
     /// State of an Operation.
     OperationState {
         /// No agent has started the Operation.

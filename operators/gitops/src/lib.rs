@@ -1,7 +1,7 @@
 //! GitOps Service: tenants declare deployments, Argo CD instances execute them, and a database connects both.
 //!
 //! ```text
-//!  GitOpsDeployment ─▶ flow ─▶ rows (ledger) ─▶ flow ─▶ Application, AppProject, Secrets ─▶ Argo CD
+//!  GitOpsDeployment ─▶ flow ─▶ rows (database) ─▶ flow ─▶ Application, AppProject, Secrets ─▶ Argo CD
 //!       .status ◀── report ◀── ApplicationState ◀── pack ◀──── .status ◀───────────────────┘
 //!             backend                                      agent
 //! ```
@@ -19,9 +19,14 @@
 //! This crate never opens a connection, reads a clock or generates an id.
 
 pub mod argo;
+pub mod database;
 pub mod fleet;
 pub mod flow;
+pub mod ids;
 pub mod kinds;
 pub mod kubeconfig;
 pub mod repository;
+pub mod rows;
 pub mod state;
+
+pub use database::SCHEMA;

@@ -10,11 +10,9 @@ use crate::ids::{
     DesiredState, EngineClusterId, EngineInstanceId, KubernetesRelation, KubernetesResource, ManagedEnvironmentId,
     OperationId, OperationResource, OperationState, RepositoryCredentialsId, SyncOperationId, Uid, UserId,
 };
-use crate::rows;
-use crate::secret::SecretString;
-use crate::value::DbTimestamp;
+use switchboard_sql::{DbTimestamp, SecretString};
 
-rows! {
+switchboard_sql::rows! {
     since 1;
 
     /// Address and credentials of a cluster.

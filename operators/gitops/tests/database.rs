@@ -1,21 +1,21 @@
-//! Tests of the ledger. Every case runs on SQLite and, with the feature `real`, on PostgreSQL.
+//! Tests of the database. Every case runs on SQLite and, with the feature `real`, on PostgreSQL.
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "ledger/change_stream.rs"]
+#[path = "database/change_stream.rs"]
 mod change_stream;
-#[path = "ledger/changes.rs"]
+#[path = "database/changes.rs"]
 mod changes;
-#[path = "ledger/concurrency.rs"]
+#[path = "database/concurrency.rs"]
 mod concurrency;
-#[path = "ledger/database.rs"]
+#[path = "database/database.rs"]
 mod database;
-#[path = "ledger/indexes.rs"]
+#[path = "database/indexes.rs"]
 mod indexes;
 #[cfg(feature = "real")]
-#[path = "ledger/managed_gitops.rs"]
+#[path = "database/managed_gitops.rs"]
 mod managed_gitops;
-#[path = "ledger/migrations.rs"]
+#[path = "database/migrations.rs"]
 mod migrations;
-#[path = "ledger/samples.rs"]
+#[path = "database/samples.rs"]
 mod samples;

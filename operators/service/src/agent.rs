@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use switchboard_gitops::ids::{EngineClusterId, EngineInstanceId, Uid};
+use switchboard_gitops::rows::EngineInstance;
 use switchboard_kernel::operator::{ExternalAdapter, Operator};
-use switchboard_ledger::ids::{EngineClusterId, EngineInstanceId, Uid};
-use switchboard_ledger::rows::EngineInstance;
-use switchboard_ledger::{LedgerError, LedgerView};
+use switchboard_sql::{LedgerError, LedgerView};
 
 use crate::open_operations::OpenOperations;
 use crate::rows;

@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_gitops::flow::{credential, environment, recheck};
+use switchboard_gitops::ids::{EngineInstanceId, OperationId, Uid};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{AccessRule, Declaration, ExternalAdapter, Operator, OperatorName, Unit, Units};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
-use switchboard_ledger::DbTimestamp;
-use switchboard_ledger::ids::{EngineInstanceId, OperationId, Uid};
+use switchboard_sql::DbTimestamp;
 
 use self::failed_deployments::FailedDeployments;
 use self::unplaced::UnplacedDeployments;

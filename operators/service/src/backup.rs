@@ -9,8 +9,8 @@ mod unknown_applications;
 
 use std::io::{BufRead, Write};
 
-use switchboard_ledger::archive::StoredRow;
-use switchboard_ledger::{Ledger, LedgerError, Row};
+use switchboard_sql::archive::StoredRow;
+use switchboard_sql::{Ledger, LedgerError, Row};
 
 use crate::fleet::{EngineClient, EngineError};
 use crate::settings;
@@ -103,17 +103,17 @@ pub async fn restore(
 }
 
 fn is_backed_up((table, _): &StoredRow) -> bool {
-    let left_out = [switchboard_ledger::rows::Operation::TABLE, switchboard_ledger::rows::fleet::Move::TABLE];
+    let left_out = [switchboard_gitops::rows::Operation::TABLE, switchboard_gitops::rows::fleet::Move::TABLE];
     !left_out.contains(table)
 }
 
 /// Removes the move from a placement.
 fn without_move((table, mut values): StoredRow) -> StoredRow {
-    if table == switchboard_ledger::rows::fleet::Placement::TABLE
+    if table == switchboard_gitops::rows::fleet::Placement::TABLE
         && let Some(at) = table.columns.iter().position(|column| column.name == "move_id")
         && let Some(value) = values.get_mut(at)
     {
-        *value = switchboard_ledger::SqlValue::Text(None);
+        *value = switchboard_sql::SqlValue::Text(None);
     }
     (table, values)
 }

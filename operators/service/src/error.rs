@@ -2,7 +2,7 @@
 
 use switchboard_gitops::argo::cluster_secret::ClusterSecretError;
 use switchboard_gitops::argo::status::StatusError;
-use switchboard_ledger::LedgerError;
+use switchboard_sql::LedgerError;
 
 /// Error of a decision.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use switchboard_kernel::operator::Unit;
-use switchboard_ledger::DbTimestamp;
+use switchboard_sql::DbTimestamp;
 use tokio::sync::mpsc;
 
 /// Delay before a failed check is retried, doubled each time.

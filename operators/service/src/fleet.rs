@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use switchboard_gitops::fleet::moves::{MoveError, STALL_MS};
-use switchboard_ledger::ids::Uid;
-use switchboard_ledger::{DbTimestamp, LedgerError};
+use switchboard_gitops::ids::Uid;
+use switchboard_sql::{DbTimestamp, LedgerError};
 
 pub(crate) use instances::entries;
 pub use instances::{FleetInstance, InstanceSpec};

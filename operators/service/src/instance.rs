@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchboard_gitops::fleet::setup::{self, InstanceLimits, InstanceRegistration};
 use switchboard_gitops::fleet::{self, IncomingLoad, InstanceCandidate, NoCapacity, PlacementKey, moves};
 use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
-use switchboard_ledger::rows::fleet::{Member, Move, Placement};
-use switchboard_ledger::rows::settings::Setting;
-use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance, KubernetesToDatabase};
-use switchboard_ledger::{DbTimestamp, Filter, LedgerError, LedgerView, RowChange, RowKey};
+use switchboard_gitops::ids::{EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
+use switchboard_gitops::rows::fleet::{Member, Move, Placement};
+use switchboard_gitops::rows::settings::Setting;
+use switchboard_gitops::rows::{Application, ClusterAccess, EngineInstance, KubernetesToDatabase};
+use switchboard_sql::{DbTimestamp, Filter, LedgerError, LedgerView, RowChange, RowKey};
 
 use crate::rows;
 

@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
 use switchboard_gitops::fleet::{InstanceCandidate, moves};
+use switchboard_gitops::ids::{EngineClusterId, KubernetesRelation, OperationResource, OperationState, Uid};
 use switchboard_gitops::kinds;
-use switchboard_ledger::ids::{EngineClusterId, KubernetesRelation, OperationResource, OperationState, Uid};
-use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::rows::{DeploymentToApplication, KubernetesToDatabase, Operation};
-use switchboard_ledger::{Filter, Ledger};
+use switchboard_gitops::rows::fleet::Move;
+use switchboard_gitops::rows::{DeploymentToApplication, KubernetesToDatabase, Operation};
+use switchboard_sql::{Filter, Ledger};
 
 use crate::fleet::{EngineClient, FleetError, FleetInstance, entries};
 use crate::rows;
@@ -210,7 +210,7 @@ fn gauges(counts: &GitOpsCounts) -> String {
     let each = |value: &dyn Fn(&FleetInstance) -> f64| -> Vec<(String, f64)> {
         counts.instances.iter().map(|entry| (labels(counts, entry), value(entry))).collect()
     };
-    let limit = |of: fn(&switchboard_ledger::rows::fleet::Member) -> i64| {
+    let limit = |of: fn(&switchboard_gitops::rows::fleet::Member) -> i64| {
         move |entry: &FleetInstance| entry.candidate.member.as_ref().map_or(0.0, |member| of(member) as f64)
     };
     let name = "switchboard_gitops_instance_applications";

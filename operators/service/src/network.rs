@@ -12,7 +12,7 @@ use switchboard_gitops::flow::{credential, environment};
 use switchboard_gitops::kinds::credential::CredentialOutcome;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_ledger::DbTimestamp;
+use switchboard_sql::DbTimestamp;
 use tokio::sync::Semaphore;
 
 use crate::external_checks::CheckQueue;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use switchboard_gitops::flow::{KubernetesWrite, operation::DEADLINE_MS};
+use switchboard_gitops::ids::OperationId;
 use switchboard_gitops::kinds;
+use switchboard_gitops::rows::Operation;
 use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::plan::{Mutation, Plan, WriteOp};
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::View;
-use switchboard_ledger::ids::OperationId;
-use switchboard_ledger::rows::Operation;
-use switchboard_ledger::{DbTimestamp, Row, RowChange};
+use switchboard_sql::{DbTimestamp, Row, RowChange};
 
 use crate::error::ServiceError;
 use crate::resources::OPERATIONS;
@@ -39,7 +39,7 @@ pub fn open_after(before: &[Operation], changes: &[RowChange]) -> Vec<Operation>
 /// # Errors
 /// When the database fails.
 pub async fn operation_objects(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     open: &[Operation],
     is_cleanup: bool,
 ) -> Result<Vec<Mutation>, ServiceError> {

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use switchboard_ledger::ids::OperationId;
+use switchboard_gitops::ids::OperationId;
 use tokio::time::Instant;
 
 /// Open Operations with their next due times. `T` is data of the caller.

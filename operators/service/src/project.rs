@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use switchboard_gitops::argo::{new_namespace, project};
-use switchboard_ledger::ids::{Uid, UserId};
-use switchboard_ledger::rows::{Application, ClusterUser};
-use switchboard_ledger::{Filter, LedgerError, LedgerView, RowKey};
+use switchboard_gitops::ids::{Uid, UserId};
+use switchboard_gitops::rows::{Application, ClusterUser};
+use switchboard_sql::{Filter, LedgerError, LedgerView, RowKey};
 
 use crate::rows;
 

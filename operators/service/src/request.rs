@@ -9,7 +9,7 @@ use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_kernel::operator::{DecideError, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::DbTimestamp;
+use switchboard_sql::DbTimestamp;
 
 use crate::error::ServiceError;
 use crate::resources::NAMESPACES;

@@ -7,17 +7,17 @@ use switchboard_gitops::fleet::moves;
 use switchboard_gitops::flow::operation::REMOVAL_PREFIX;
 use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
-use switchboard_ledger::ids::{
+use switchboard_gitops::ids::{
     ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, KubernetesResource,
     ManagedEnvironmentId, OperationId, OperationResource, OperationState, Uid, UserId,
 };
-use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::rows::tenant_clusters::{ServiceAccount, TenantCluster};
-use switchboard_ledger::rows::{
+use switchboard_gitops::rows::fleet::Move;
+use switchboard_gitops::rows::tenant_clusters::{ServiceAccount, TenantCluster};
+use switchboard_gitops::rows::{
     ApiToDatabase, Application, ApplicationOwner, ClusterAccess, ClusterUser, DeploymentToApplication, EngineInstance,
     KubernetesToDatabase, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
-use switchboard_ledger::{Filter, LedgerError, LedgerView, RowKey};
+use switchboard_sql::{Filter, LedgerError, LedgerView, RowKey};
 
 /// Delay before rows are read again after a database error.
 pub const RETRY_DELAY: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! Settings of a backend, stored for commands that only have the database.
 
-use switchboard_ledger::rows::settings::Setting;
-use switchboard_ledger::{Ledger, LedgerError, RowChange, RowKey};
+use switchboard_gitops::rows::settings::Setting;
+use switchboard_sql::{Ledger, LedgerError, RowChange, RowKey};
 
 use crate::error::ServiceError;
 use crate::ids;

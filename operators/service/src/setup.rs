@@ -4,12 +4,12 @@ use http::Request;
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_gitops::flow::tenant::TenantNamespace;
+use switchboard_gitops::ids::Uid;
 use switchboard_gitops::kinds::CRDS;
-use switchboard_ledger::ids::Uid;
-use switchboard_ledger::rows::EngineInstance;
-use switchboard_ledger::{DbTimestamp, Filter};
+use switchboard_gitops::rows::EngineInstance;
 use switchboard_object::causes::error_chain;
 use switchboard_object::yaml;
+use switchboard_sql::{DbTimestamp, Filter};
 
 use crate::error::ServiceError;
 use crate::fleet::EngineClient;

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
 
 use switchboard_kernel::core::silence_panic_hook;
-use switchboard_ledger::{Ledger, LedgerView, RowChange};
 use switchboard_object::causes::error_chain;
+use switchboard_sql::{Ledger, LedgerView, RowChange};
 use tokio_util::task::LocalPoolHandle;
 
 use crate::error::ServiceError;
@@ -158,14 +158,14 @@ impl Store {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use switchboard_ledger::{Address, Sealer};
+    use switchboard_sql::{Address, Sealer};
 
     use super::*;
 
     /// Returns a store whose runtime continues while a thread blocks.
     fn store(runtime: &tokio::runtime::Runtime) -> Store {
         let address = Address::parse("sqlite::memory:").unwrap();
-        let ledger = runtime.block_on(Ledger::open(&switchboard_ledger::SCHEMA, &address, Sealer::plain())).unwrap();
+        let ledger = runtime.block_on(Ledger::open(&switchboard_gitops::SCHEMA, &address, Sealer::plain())).unwrap();
         Store::new(ledger, runtime.handle().clone())
     }
 

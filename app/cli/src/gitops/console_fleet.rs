@@ -8,11 +8,11 @@ use switchboard_console::fleet::{
     self as shown, FleetInstanceSummary, FleetPlacement, FleetRefusal, FleetStatus, MoveProgress, PlacementName,
     RefusalKind,
 };
+use switchboard_gitops::ids::{EngineInstanceId, ManagedEnvironmentId, MoveStep, UserId};
+use switchboard_gitops::rows::fleet::{Move, Placement};
 use switchboard_kernel::timestamp::Timestamp;
-use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, MoveStep, UserId};
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::{Filter, Ledger};
 use switchboard_service::fleet::{self, Fleet, FleetError, FleetInstance};
+use switchboard_sql::{Filter, Ledger};
 
 use crate::failure;
 
@@ -110,7 +110,7 @@ impl PlacementNames {
     }
 }
 
-fn timestamp(of_row: switchboard_ledger::DbTimestamp) -> Timestamp {
+fn timestamp(of_row: switchboard_sql::DbTimestamp) -> Timestamp {
     Timestamp(u64::try_from(of_row.unix_us / 1000).unwrap_or_default())
 }
 

@@ -9,8 +9,8 @@ use clap::Args;
 use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_console::CommandFlags;
 use switchboard_kernel::config::OptionSource;
-use switchboard_ledger::seal::SealError;
-use switchboard_ledger::{Address, Ledger, Sealer};
+use switchboard_sql::seal::SealError;
+use switchboard_sql::{Address, Ledger, Sealer};
 
 use crate::failure::CommandError;
 use crate::stderr::print_stderr;
@@ -168,7 +168,7 @@ impl DatabaseArgs {
         }
         let printed = address.to_string();
         let address = if only_look && address.is_absent() { Address::parse("sqlite::memory:")? } else { address };
-        Ok((Ledger::open(&switchboard_ledger::SCHEMA, &address, self.sealing()?).await?, printed))
+        Ok((Ledger::open(&switchboard_gitops::SCHEMA, &address, self.sealing()?).await?, printed))
     }
 
     /// Reads the configured keys.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use switchboard_ledger::Ledger;
+use switchboard_sql::Ledger;
 
 use super::database::{DatabaseArgs, url_from_env};
 use super::hosting::{FILE, KEYS};

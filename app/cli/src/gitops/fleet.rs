@@ -12,8 +12,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use switchboard_gitops::fleet::PlacementKey;
 use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
-use switchboard_ledger::ids::{EngineInstanceId, InstanceState, MoveStep};
-use switchboard_ledger::rows::fleet::Placement;
+use switchboard_gitops::ids::{EngineInstanceId, InstanceState, MoveStep};
+use switchboard_gitops::rows::fleet::Placement;
 use switchboard_service::fleet::{Fleet, FleetInstance, InstanceSpec};
 use switchboard_service::{Store, settings};
 

@@ -13,12 +13,12 @@ use switchboard_kernel::host::Handle;
 use switchboard_kernel::listener::ExtraMetrics;
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_ledger::migration::MigrationError;
-use switchboard_ledger::{Address, DbTimestamp, Ledger, Sealer, SecretString};
 use switchboard_rest::limit::Rate;
 use switchboard_rest::{ApiSection, Guard, gitops as rest};
 use switchboard_service::fleet::{EngineClient, Fleet};
 use switchboard_service::{Agent, Backend, Store, backend, metrics, settings, setup};
+use switchboard_sql::migration::MigrationError;
+use switchboard_sql::{Address, DbTimestamp, Ledger, Sealer, SecretString};
 use tokio::task::JoinHandle;
 
 use super::console_fleet::HostedFleet;
@@ -305,7 +305,7 @@ impl SettingsCheck {
 /// Returns the operators over an empty database in memory, for their declarations only.
 pub async fn declared_operators(section: &GitopsConfig) -> Result<Vec<Arc<dyn Operator>>, CommandError> {
     let ledger =
-        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:")?, Sealer::plain()).await?;
+        Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:")?, Sealer::plain()).await?;
     let store = Store::new(ledger, tokio::runtime::Handle::current());
     let settings = backend::BackendSettings { isolated: section.isolation, ..backend::BackendSettings::default() };
     let backend = section.backend.then(|| Backend::new(store.clone(), settings).operators());

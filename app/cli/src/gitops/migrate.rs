@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use switchboard_ledger::migration::{MigrationPlan, SchemaState};
 use switchboard_object::yaml;
+use switchboard_sql::migration::{MigrationPlan, SchemaState};
 
 use super::database::DatabaseArgs;
 use crate::failure::CommandError;

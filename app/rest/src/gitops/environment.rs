@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use switchboard_gitops::kinds::environment::{CONDITION, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, ConditionStatus, ManagedEnvironment};
 use switchboard_gitops::repository::without_login;
-use switchboard_ledger::SecretString;
+use switchboard_sql::SecretString;
 
 pub use document::describe;
 

@@ -7,10 +7,10 @@ use axum::extract::State;
 use serde::Serialize;
 use serde_json::json;
 use switchboard_gitops::fleet::moves::is_open;
-use switchboard_ledger::ids::UserId;
-use switchboard_ledger::rows::fleet::{Member, Move};
-use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance};
-use switchboard_ledger::{Filter, LedgerView, RowKey};
+use switchboard_gitops::ids::UserId;
+use switchboard_gitops::rows::fleet::{Member, Move};
+use switchboard_gitops::rows::{Application, ClusterAccess, EngineInstance};
+use switchboard_sql::{Filter, LedgerView, RowKey};
 
 use super::{GROUP, GitOpsApi, INSTANCES, database_problem};
 use crate::auth::{Caller, ResourceAttributes};

@@ -1,11 +1,11 @@
 //! Data of a tenant that exists only in the database.
 
-use switchboard_ledger::ids::ApiResource;
-use switchboard_ledger::rows::{
+use switchboard_gitops::ids::ApiResource;
+use switchboard_gitops::rows::{
     ApiToDatabase, Application, ClusterCredentials, ClusterUser, DeploymentToApplication, EngineInstance,
     ManagedEnvironment,
 };
-use switchboard_ledger::{Filter, Ledger, RowKey};
+use switchboard_sql::{Filter, Ledger, RowKey};
 
 use super::{GitOpsApi, NAMESPACES, database_problem, meta};
 use crate::problem::ProblemDetails;

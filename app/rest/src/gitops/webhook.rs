@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_gitops::argo::application::{REFRESH, row_of};
 use switchboard_gitops::kinds::GitOpsDeployment;
-use switchboard_ledger::SecretString;
+use switchboard_sql::SecretString;
 
 pub use document::describe;
 pub use push::Push;

@@ -1,7 +1,7 @@
 //! Application: the unit of deployment in Argo CD.
 
+use crate::rows;
 use serde_json::{Value, json};
-use switchboard_ledger::rows;
 
 use super::spec_field::{self, SpecError};
 use super::{API_VERSION, DATABASE_ID, IN_CLUSTER};

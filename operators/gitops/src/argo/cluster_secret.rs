@@ -1,10 +1,10 @@
 //! Secret with which Argo CD connects to a cluster.
 
+use crate::ids::UserId;
+use crate::rows::{ClusterCredentials, ManagedEnvironment};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
-use switchboard_ledger::ids::UserId;
-use switchboard_ledger::rows::{ClusterCredentials, ManagedEnvironment};
 
 use super::{DATABASE_ID, SECRET_TYPE, environment_name, project_name};
 

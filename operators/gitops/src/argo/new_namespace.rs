@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::rows::Application;
 use serde_json::{Value, json};
-use switchboard_ledger::rows::Application;
 
 use super::{IN_CLUSTER, spec_field};
 use crate::kinds::deployment::is_label;
@@ -97,8 +97,8 @@ fn text(value: &Value, pointer: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_ledger::DbTimestamp;
-    use switchboard_ledger::rows::AppProjectManagedEnvironment;
+    use crate::rows::AppProjectManagedEnvironment;
+    use switchboard_sql::DbTimestamp;
 
     use super::super::project;
     use super::super::spec_field::ApplicationSpec;

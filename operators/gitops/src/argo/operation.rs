@@ -1,8 +1,8 @@
 //! Syncs requested through the Application object: without argocd-server and its password, and recoverable after a
 //! restart.
 
+use crate::ids::SyncOperationId;
 use serde_json::{Value, json};
-use switchboard_ledger::ids::SyncOperationId;
 
 /// Initiator of the syncs.
 const INITIATOR: &str = "switchboard";

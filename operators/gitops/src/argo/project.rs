@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ids::UserId;
+use crate::rows::{AppProjectManagedEnvironment, AppProjectRepository};
 use serde_json::{Value, json};
-use switchboard_ledger::ids::UserId;
-use switchboard_ledger::rows::{AppProjectManagedEnvironment, AppProjectRepository};
 
 use super::keys::without_empty;
 use super::{API_VERSION, IN_CLUSTER, environment_name, new_namespace, project_name};

@@ -1,9 +1,9 @@
 //! Secret with which Argo CD reads a repository.
 
+use crate::rows::RepositoryCredentials;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
-use switchboard_ledger::rows::RepositoryCredentials;
 
 use super::{DATABASE_ID, SECRET_TYPE, credential_name, project_name};
 

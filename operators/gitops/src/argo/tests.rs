@@ -1,11 +1,11 @@
 #![allow(clippy::unwrap_used)]
 
+use crate::rows;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_ledger::DbTimestamp;
-use switchboard_ledger::rows;
+use switchboard_sql::DbTimestamp;
 
 use super::spec_field::{self, ApplicationSpec};
 use super::*;
@@ -372,7 +372,7 @@ fn a_repository_secret_belongs_to_its_tenant() {
 fn names_can_be_parsed() {
     assert_eq!(environment_of(&environment_name(&"3f".into())), Some("3f".into()));
     assert_eq!((environment_of("in-cluster"), environment_of("managed-env-")), (None, None));
-    let uid = switchboard_ledger::ids::Uid::from("11111111-1111-4111-8111-111111111111");
+    let uid = crate::ids::Uid::from("11111111-1111-4111-8111-111111111111");
     assert_eq!(deployment_of(&application_name(&uid)), Some(uid));
     assert_eq!(deployment_of("gitopsdepl-short"), None);
 }

@@ -26,11 +26,11 @@ mod cutover;
 mod skip_reconcile;
 mod steps;
 
+use crate::ids::{EngineInstanceId, MoveId, MoveStep};
+use crate::rows::fleet::{Move, Placement};
+use crate::rows::{Application, ClusterAccess, EngineInstance, Operation, RepositoryCredentials};
 use serde_json::Value;
-use switchboard_ledger::ids::{EngineInstanceId, MoveId, MoveStep};
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance, Operation, RepositoryCredentials};
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_sql::{DbTimestamp, RowChange};
 
 use crate::flow::WriteTarget;
 

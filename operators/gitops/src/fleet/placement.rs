@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use switchboard_ledger::ids::{EngineInstanceId, InstanceState};
-use switchboard_ledger::rows::fleet::{Member, Move, Placement};
-use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance};
-use switchboard_ledger::{DbTimestamp, Filter, RowChange, RowLimit};
+use crate::ids::{EngineInstanceId, InstanceState};
+use crate::rows::fleet::{Member, Move, Placement};
+use crate::rows::{Application, ClusterAccess, EngineInstance};
+use switchboard_sql::{DbTimestamp, Filter, RowChange, RowLimit};
 
 use super::{PlacementKey, moves};
 

@@ -4,12 +4,12 @@
 
 mod objects;
 
-use switchboard_ledger::ids::{
+use crate::ids::{
     CredentialsId, EngineClusterId, EngineInstanceId, InstanceState, KubernetesRelation, KubernetesResource, Uid,
 };
-use switchboard_ledger::rows::fleet::Member;
-use switchboard_ledger::rows::{ClusterCredentials, EngineCluster, EngineInstance, KubernetesToDatabase};
-use switchboard_ledger::{DbTimestamp, RowChange};
+use crate::rows::fleet::Member;
+use crate::rows::{ClusterCredentials, EngineCluster, EngineInstance, KubernetesToDatabase};
+use switchboard_sql::{DbTimestamp, RowChange};
 
 pub use objects::{InstanceScope, configuration, definitions};
 

@@ -2,11 +2,11 @@
 //!
 //! A step that has to wait returns; the decision is repeated after a change or when the time is up.
 
+use crate::ids::{DesiredState, SyncOperationId};
+use crate::rows::{Application, Operation, RepositoryCredentials, SyncOperation};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use switchboard_ledger::DbTimestamp;
-use switchboard_ledger::ids::{DesiredState, SyncOperationId};
-use switchboard_ledger::rows::{Application, Operation, RepositoryCredentials, SyncOperation};
+use switchboard_sql::DbTimestamp;
 
 use super::sync_run::NO_APPLICATION;
 use super::{KubernetesWrite, WriteTarget};

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::ids::{ApiRelation, ApiResource, EngineInstanceId, OperationId, OperationResource, RepositoryCredentialsId};
+use crate::rows::{ApiToDatabase, ClusterUser, EngineInstance, Operation, RepositoryCredentials as Row};
 use ring::digest::{SHA256, digest};
 use serde_json::json;
-use switchboard_ledger::ids::{
-    ApiRelation, ApiResource, EngineInstanceId, OperationId, OperationResource, RepositoryCredentialsId,
-};
-use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, EngineInstance, Operation, RepositoryCredentials as Row};
-use switchboard_ledger::{RowChange, SecretString};
+use switchboard_sql::{RowChange, SecretString};
 
 use super::operation::{self, OperationRequest};
 use super::recheck::CheckSchedule;
@@ -189,7 +187,7 @@ fn desired_login(
 /// Checks that the login fits the columns of its row.
 fn check_storable(login: &RepositoryLogin) -> Result<(), String> {
     let kept = |what: &str, text: &str, column| {
-        field::check_storable(&format!("{what} of the Secret"), text, <Row as switchboard_ledger::Row>::TABLE, column)
+        field::check_storable(&format!("{what} of the Secret"), text, <Row as switchboard_sql::Row>::TABLE, column)
     };
     match login {
         RepositoryLogin::Password { username, password } => {

@@ -4,15 +4,15 @@ mod removal;
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{
+use crate::ids::{
     ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationId, OperationResource, OperationState,
 };
-use switchboard_ledger::rows::{
+use crate::rows::{
     AppProjectRepository, Application, ApplicationOwner, ApplicationState, ClusterUser, DeploymentToApplication,
     EngineInstance, Operation, SyncOperation,
 };
+use serde_json::json;
+use switchboard_sql::RowChange;
 
 pub use removal::{delete_rows, removal_id, removal_of};
 

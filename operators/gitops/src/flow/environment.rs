@@ -8,18 +8,18 @@ mod input;
 pub mod service_account;
 pub mod teardown;
 
-use ring::digest::{SHA256, digest};
-use serde_json::json;
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{
+use crate::ids::{
     ApiRelation, ApiResource, AppProjectManagedEnvironmentId, CredentialsId, EngineInstanceId, ManagedEnvironmentId,
     OperationId, OperationResource,
 };
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
-use switchboard_ledger::rows::{
+use crate::rows::tenant_clusters::ServiceAccount;
+use crate::rows::{
     ApiToDatabase, AppProjectManagedEnvironment, Application, ClusterCredentials, ManagedEnvironment as Row,
 };
-use switchboard_ledger::{DbTimestamp, SecretString};
+use ring::digest::{SHA256, digest};
+use serde_json::json;
+use switchboard_sql::RowChange;
+use switchboard_sql::{DbTimestamp, SecretString};
 
 pub use cluster_check::{ClusterCheck, ClusterCheckResult, ClusterChecks};
 pub use input::{EnvironmentInput, EnvironmentRows, KubeconfigSecret};

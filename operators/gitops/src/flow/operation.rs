@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationResource, OperationState, UserId};
-use switchboard_ledger::rows::{EngineInstance, Operation};
-use switchboard_ledger::{DbTimestamp, RowChange};
+use crate::ids::{EngineInstanceId, OperationId, OperationResource, OperationState, UserId};
+use crate::rows::{EngineInstance, Operation};
+use switchboard_sql::{DbTimestamp, RowChange};
 
 use super::{KubernetesWrite, ReconcileResult, WriteTarget};
 use crate::kinds;

@@ -1,7 +1,7 @@
 //! Periodic rechecks of working credentials, which may expire without any change in the tenant's resources.
 
+use crate::ids::Uid;
 use ring::digest::{SHA256, digest};
-use switchboard_ledger::ids::Uid;
 
 /// Minimum recheck interval, as in managed-gitops.
 pub const MIN_RECHECK_MS: i64 = 10 * 60 * 1000;

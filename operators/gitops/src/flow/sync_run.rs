@@ -1,11 +1,11 @@
 //! Sync run: one sync of a deployment to a revision.
 
-use serde_json::{Value, json};
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{
+use crate::ids::{
     ApiRelation, ApiResource, DesiredState, OperationId, OperationResource, OperationState, SyncOperationId,
 };
-use switchboard_ledger::rows::{ApiToDatabase, Application, ClusterUser, Operation, SyncOperation};
+use crate::rows::{ApiToDatabase, Application, ClusterUser, Operation, SyncOperation};
+use serde_json::{Value, json};
+use switchboard_sql::RowChange;
 
 use super::operation::{self, OperationRequest, STOP_PREFIX};
 use super::tenant::TenantNamespace;

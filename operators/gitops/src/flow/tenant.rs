@@ -4,15 +4,15 @@ mod removal;
 
 use std::collections::BTreeSet;
 
-use switchboard_ledger::ids::{
+use crate::ids::{
     AppProjectRepositoryId, CredentialsId, EngineInstanceId, KubernetesRelation, KubernetesResource,
     ManagedEnvironmentId, OperationId, OperationResource, Uid, UserId,
 };
-use switchboard_ledger::rows::{
+use crate::rows::{
     AppProjectRepository, ClusterAccess, ClusterCredentials, ClusterUser, KubernetesToDatabase, ManagedEnvironment,
     Operation,
 };
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_sql::{DbTimestamp, RowChange};
 
 pub use removal::{OwnEnvironmentRows, TenantRows, remove};
 

@@ -2,9 +2,9 @@
 
 mod reason;
 
+use crate::rows::ClusterCredentials;
 use serde::{Deserialize, Serialize};
-use switchboard_ledger::Row;
-use switchboard_ledger::rows::ClusterCredentials;
+use switchboard_sql::Row;
 
 pub use reason::EnvironmentReason;
 

@@ -1,8 +1,8 @@
 //! Operation object: notification from the backend to an agent. It contains the key of a row and nothing else.
 
+use crate::ids::OperationId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_ledger::ids::OperationId;
 
 use super::{API_VERSION, ObjectMeta};
 

@@ -1,8 +1,8 @@
 //! GitOpsDeploymentSyncRun: request for one sync.
 
+use crate::rows::SyncOperation;
 use serde::{Deserialize, Serialize};
-use switchboard_ledger::Row;
-use switchboard_ledger::rows::SyncOperation;
+use switchboard_sql::Row;
 
 use super::{DeploymentCondition, ObjectMeta, field};
 

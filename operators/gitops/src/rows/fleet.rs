@@ -4,10 +4,9 @@
 //! placement is never split.
 
 use crate::ids::{EngineInstanceId, InstanceState, ManagedEnvironmentId, MoveId, MoveStep, UserId};
-use crate::rows;
-use crate::value::DbTimestamp;
+use switchboard_sql::DbTimestamp;
 
-rows! {
+switchboard_sql::rows! {
     since 3;
 
     /// Limits of an Argo CD instance of the fleet. An instance without such a row keeps its placements and receives no

@@ -1,8 +1,6 @@
 //! Switchboard's own rows for settings of a backend, for commands that only have the database.
 
-use crate::rows;
-
-rows! {
+switchboard_sql::rows! {
     since 5;
 
     /// Setting of the backend.

@@ -2,11 +2,9 @@
 //! tenant.
 
 use crate::ids::{ServiceAccountId, Uid, UserId};
-use crate::rows;
-use crate::secret::SecretString;
-use crate::value::DbTimestamp;
+use switchboard_sql::{DbTimestamp, SecretString};
 
-rows! {
+switchboard_sql::rows! {
     since 4;
 
     /// Service account that Switchboard created on a tenant's cluster. The row is written before the account is created

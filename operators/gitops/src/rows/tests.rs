@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::row::{Row, UnreadableColumn};
-use crate::value::{ColumnType, SqlValue};
+use switchboard_sql::row::UnreadableColumn;
+use switchboard_sql::{ColumnType, Row, SqlValue};
 
 #[test]
 fn there_are_seventeen_tables_and_each_has_a_key() {

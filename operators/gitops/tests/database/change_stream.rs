@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use switchboard_ledger::rows::ClusterUser;
-use switchboard_ledger::{ChangeEvent, ChangeStream, Ledger, Row, RowChange};
+use switchboard_gitops::rows::ClusterUser;
+use switchboard_sql::{ChangeEvent, ChangeStream, Ledger, Row, RowChange};
 
 use crate::database::{TestDatabase, on_both};
 use crate::samples;

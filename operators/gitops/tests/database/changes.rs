@@ -1,8 +1,8 @@
 //! Reads and commits.
 
-use switchboard_ledger::ids::OperationState;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Filter, Ledger, LedgerError, Row, RowChange, RowKey, RowLimit, Sealer, SecretString};
+use switchboard_gitops::ids::OperationState;
+use switchboard_gitops::rows::*;
+use switchboard_sql::{Filter, Ledger, LedgerError, Row, RowChange, RowKey, RowLimit, Sealer, SecretString};
 
 use crate::database::{TestDatabase, key, on_both};
 use crate::samples;
@@ -261,7 +261,7 @@ async fn pages_skip_no_row_when_earlier_rows_are_deleted(database: TestDatabase)
 
 async fn a_filter_of_an_unknown_column_is_rejected(database: TestDatabase) {
     let ledger = with_samples(&database).await;
-    let user = switchboard_ledger::ids::UserId::from("u");
+    let user = switchboard_gitops::ids::UserId::from("u");
     let mine: Vec<Operation> = ledger
         .list(&Filter::all().is("operation_owner_user_id", &user).is("state", OperationState::Waiting))
         .await

@@ -1,9 +1,9 @@
 //! Concurrent callers share transactions without affecting each other.
 
 use futures::future::join_all;
-use switchboard_ledger::ids::OperationState;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Filter, Ledger, LedgerError, Row, RowChange, RowKey, Sealer};
+use switchboard_gitops::ids::OperationState;
+use switchboard_gitops::rows::*;
+use switchboard_sql::{Filter, Ledger, LedgerError, Row, RowChange, RowKey, Sealer};
 
 use crate::database::{TestDatabase, key, on_both};
 use crate::samples;

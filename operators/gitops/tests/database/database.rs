@@ -1,6 +1,8 @@
 //! A database for each case.
 
-use switchboard_ledger::{Address, DatabaseSchema, Ledger, SCHEMA, Sealer};
+use switchboard_gitops::SCHEMA;
+
+use switchboard_sql::{Address, DatabaseSchema, Ledger, Sealer};
 
 /// Database of a case.
 pub struct TestDatabase {
@@ -24,7 +26,8 @@ impl TestDatabase {
     pub fn postgres() -> TestDatabase {
         use std::sync::OnceLock;
         use std::sync::atomic::{AtomicU64, Ordering};
-        use switchboard_ledger::postgres_server::PostgresServer;
+        use switchboard_gitops::SCHEMA;
+        use switchboard_sql::postgres_server::PostgresServer;
         // The server ends with this process; the operating system removes its directory.
         static SERVER: OnceLock<PostgresServer> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -1,6 +1,6 @@
 //! Queries of the service use an index for every column they filter by.
 
-use switchboard_ledger::Sealer;
+use switchboard_sql::Sealer;
 
 use crate::database::TestDatabase;
 

@@ -1,9 +1,9 @@
 //! PostgreSQL only: databases of managed-gitops, other writers, restarts of the server, TLS.
 
-use switchboard_ledger::migration::{MigrationError, SchemaState};
-use switchboard_ledger::postgres_server::PostgresServer;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Address, ChangeEvent, Filter, Ledger, LedgerError, RowChange, RowKey, Sealer};
+use switchboard_gitops::rows::*;
+use switchboard_sql::migration::{MigrationError, SchemaState};
+use switchboard_sql::postgres_server::PostgresServer;
+use switchboard_sql::{Address, ChangeEvent, Filter, Ledger, LedgerError, RowChange, RowKey, Sealer};
 
 use crate::change_stream::next;
 use crate::database::{TestDatabase, key};
@@ -133,7 +133,7 @@ async fn a_transaction_that_began_first_and_ended_last_is_delivered() {
 async fn guarantees_missed_changes_cause_a_resync() {
     let mut server = PostgresServer::start().unwrap();
     let address = Address::parse(&server.database("gitops").unwrap()).unwrap();
-    let ledger = Ledger::open(&switchboard_ledger::SCHEMA, &address, Sealer::plain()).await.unwrap();
+    let ledger = Ledger::open(&switchboard_gitops::SCHEMA, &address, Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     let mut signals = ledger.changes().await.unwrap();
     ledger.commit(&[RowChange::insert(&samples::user("before"))]).await.unwrap();
@@ -164,7 +164,7 @@ async fn the_certificate_of_a_tls_server_is_verified() {
     std::fs::write(&trusted, made.cert.pem()).unwrap();
     let open = |parameters: String| {
         let address = Address::parse(&format!("{url}?{parameters}")).unwrap();
-        async move { Ledger::open(&switchboard_ledger::SCHEMA, &address, Sealer::plain()).await }
+        async move { Ledger::open(&switchboard_gitops::SCHEMA, &address, Sealer::plain()).await }
     };
     let ledger = open(format!("sslmode=verify-full&sslrootcert={}", trusted.display())).await.unwrap();
     ledger.migrate().await.unwrap();
@@ -202,7 +202,7 @@ fn run_go_reader(server: &PostgresServer, act: &str) -> String {
 async fn the_go_structs_of_managed_gitops_read_and_write_the_database() {
     let server = PostgresServer::start().unwrap();
     let address = Address::parse(&server.database("gitops").unwrap()).unwrap();
-    let ledger = Ledger::open(&switchboard_ledger::SCHEMA, &address, Sealer::plain()).await.unwrap();
+    let ledger = Ledger::open(&switchboard_gitops::SCHEMA, &address, Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     ledger.commit(&samples::all()).await.unwrap();
     let told: serde_json::Value = serde_json::from_str(&run_go_reader(&server, "read")).unwrap();

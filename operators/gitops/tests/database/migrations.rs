@@ -1,10 +1,11 @@
 //! Migrations.
 
-use switchboard_ledger::ids::MoveStep;
-use switchboard_ledger::migration::{MigrationError, SchemaState};
-use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::rows::{ClusterUser, ManagedEnvironment, RepositoryCredentials};
-use switchboard_ledger::{DatabaseSchema, DbTimestamp, Filter, RowChange, RowKey, SCHEMA, Sealer};
+use switchboard_gitops::SCHEMA;
+use switchboard_gitops::ids::MoveStep;
+use switchboard_gitops::rows::fleet::Move;
+use switchboard_gitops::rows::{ClusterUser, ManagedEnvironment, RepositoryCredentials};
+use switchboard_sql::migration::{MigrationError, SchemaState};
+use switchboard_sql::{DatabaseSchema, DbTimestamp, Filter, RowChange, RowKey, Sealer};
 
 use crate::database::{TestDatabase, key, on_both};
 use crate::samples;
@@ -150,7 +151,7 @@ async fn stored_move_steps_are_renamed(database: TestDatabase) {
 
 async fn credentials_are_sealed_resealed_and_opened(database: TestDatabase) {
     let password = "select repo_cred_pass from repositorycredentials";
-    let read = |ledger: switchboard_ledger::Ledger| async move {
+    let read = |ledger: switchboard_sql::Ledger| async move {
         let row: RepositoryCredentials = ledger.get(&RowKey::from("rc")).await.unwrap().unwrap();
         row.password.unwrap().expose().to_string()
     };

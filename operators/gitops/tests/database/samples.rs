@@ -1,8 +1,8 @@
 //! One row of each table. The rows refer to each other.
 
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_gitops::ids::*;
+use switchboard_gitops::rows::*;
+use switchboard_sql::{DbTimestamp, RowChange};
 
 pub const NOW: DbTimestamp = DbTimestamp { unix_us: 1_790_000_000_123_456 };
 

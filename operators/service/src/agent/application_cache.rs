@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use switchboard_gitops::argo::{application, status};
 use switchboard_gitops::fleet::moves::is_owned_by_move;
 use switchboard_kernel::operator::Unit;
-use switchboard_ledger::{ChangeEvent, DbTimestamp};
+use switchboard_sql::{ChangeEvent, DbTimestamp};
 
 /// Maximum number of cached Applications. The others are queried at every comparison.
 const MAX_STATUSES: usize = 50_000;

@@ -12,15 +12,15 @@ use switchboard_gitops::fleet::moves::resume_object;
 use switchboard_gitops::flow::KubernetesWrite;
 use switchboard_gitops::flow::agent::{self, AgentStep};
 use switchboard_gitops::flow::operation::{self, OperationRequest};
+use switchboard_gitops::ids::{OperationId, OperationResource, Uid};
+use switchboard_gitops::rows::{Application, ApplicationState};
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::ids::{OperationId, OperationResource, Uid};
-use switchboard_ledger::rows::{Application, ApplicationState};
-use switchboard_ledger::{Filter, RowChange, RowKey};
 use switchboard_object::causes::error_chain;
+use switchboard_sql::{Filter, RowChange, RowKey};
 
 use super::application_cache::ApplicationFingerprint;
 use super::orphans::{self, MoveHold};
@@ -199,7 +199,7 @@ impl Applications {
 /// Decides what to do about an Application.
 async fn decide_on(
     agent: &Agent,
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     request: &ApplicationRequest,
 ) -> Result<(Vec<RowChange>, (Plan, RowMatch)), ServiceError> {
     let labelled: Option<Application> = match request.object.as_ref().and_then(application::row_of) {
@@ -249,7 +249,7 @@ async fn decide_on(
 /// belongs to that Operation and its reconciliation is resumed. An Application that is being deleted is left alone.
 async fn handle_orphan(
     agent: &Agent,
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     request: &ApplicationRequest,
     move_hold: MoveHold,
     is_elsewhere: bool,
@@ -279,7 +279,7 @@ fn resume(object: &Value) -> Plan {
 
 /// Returns the change of the stored status, if there is one. The time of the comparison is ignored.
 async fn status_change(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     row: &Application,
     status: &Value,
 ) -> Result<Option<RowChange>, ServiceError> {
@@ -298,7 +298,7 @@ async fn status_change(
 
 /// Requests a correction if an Application was edited or deleted.
 async fn request_correction(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     row: &Application,
     request: &ApplicationRequest,
     changes: &mut Vec<RowChange>,

@@ -9,15 +9,15 @@ use switchboard_gitops::argo::{
 };
 use switchboard_gitops::fleet::moves;
 use switchboard_gitops::flow::operation::{self, OperationRequest};
+use switchboard_gitops::ids::{EngineInstanceId, OperationId, OperationResource, UserId};
+use switchboard_gitops::rows::fleet::{Move, Placement};
+use switchboard_gitops::rows::{
+    Application, ClusterAccess, ClusterUser, EngineInstance, ManagedEnvironment, RepositoryCredentials,
+};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_kernel::plan::Plan;
-use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationResource, UserId};
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{
-    Application, ClusterAccess, ClusterUser, EngineInstance, ManagedEnvironment, RepositoryCredentials,
-};
-use switchboard_ledger::{Filter, LedgerView, Row, RowChange, RowKey};
+use switchboard_sql::{Filter, LedgerView, Row, RowChange, RowKey};
 
 use super::argocd_objects::{ObjectRequest, ObjectResponse};
 use super::step::{cluster_secret, is_elsewhere, is_used_at};

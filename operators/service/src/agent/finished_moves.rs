@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_gitops::argo::{credential_name, environment_name, project_name};
 use switchboard_gitops::fleet::moves::is_open;
+use switchboard_gitops::rows::fleet::Move;
+use switchboard_gitops::rows::{Application, ClusterAccess, EngineInstance, RepositoryCredentials};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::rows::{Application, ClusterAccess, EngineInstance, RepositoryCredentials};
-use switchboard_ledger::{ChangeEvent, Filter, LedgerView, Row, RowKey};
+use switchboard_sql::{ChangeEvent, Filter, LedgerView, Row, RowKey};
 
 use super::{APPLICATIONS_NAME, Agent, PROJECTS_NAME, SECRETS_NAME};
 use crate::error::ServiceError;

@@ -13,15 +13,15 @@ use switchboard_gitops::fleet;
 use switchboard_gitops::flow::KubernetesWrite;
 use switchboard_gitops::flow::agent::AgentStep;
 use switchboard_gitops::flow::operation::{begin, finish};
+use switchboard_gitops::ids::{OperationId, OperationState};
 use switchboard_gitops::kinds;
+use switchboard_gitops::rows::Operation;
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan, WriteOp};
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{OperationId, OperationState};
-use switchboard_ledger::rows::Operation;
+use switchboard_sql::RowChange;
 
 use super::application_cache::ApplicationFingerprint;
 use super::orphans::{self, MoveHold};
@@ -204,7 +204,7 @@ fn read_objects(view: &View, namespace: &str, names: &ObjectNames) -> Result<Liv
 
 /// Returns the objects of a row; none if the Operation is finished.
 async fn object_names(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     request: &OperationRequest,
 ) -> Result<ObjectNames, ServiceError> {
     match rows::operation(view, &OperationId::from(request.operation.as_str())).await? {
@@ -260,7 +260,7 @@ impl Operations {
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &OperationRequest,
         live: &LiveObjects,
     ) -> Result<(Vec<RowChange>, Plan), ServiceError> {

@@ -4,10 +4,10 @@
 use serde_json::Value;
 use switchboard_gitops::argo::{application, deployment_of};
 use switchboard_gitops::fleet::moves::{self, owning_move};
-use switchboard_ledger::ids::{OperationState, Uid};
-use switchboard_ledger::rows::Application;
-use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::{Filter, LedgerView, RowKey};
+use switchboard_gitops::ids::{OperationState, Uid};
+use switchboard_gitops::rows::Application;
+use switchboard_gitops::rows::fleet::Move;
+use switchboard_sql::{Filter, LedgerView, RowKey};
 
 use super::Agent;
 use crate::error::ServiceError;

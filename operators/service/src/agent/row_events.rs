@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use switchboard_gitops::flow::operation::is_created_by_service;
+use switchboard_gitops::ids::{EngineInstanceId, OperationId, OperationResource, OperationState};
 use switchboard_gitops::kinds;
+use switchboard_gitops::rows::{Application, ApplicationOwner, Operation};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationResource, OperationState};
-use switchboard_ledger::rows::{Application, ApplicationOwner, Operation};
-use switchboard_ledger::{ChangeEvent, Filter, LedgerView, RowKey};
 use switchboard_object::causes::error_chain;
+use switchboard_sql::{ChangeEvent, Filter, LedgerView, RowKey};
 use tokio::time::Instant;
 
 use super::{APPLICATIONS_NAME, Agent, OPERATIONS_NAME, finished_moves};

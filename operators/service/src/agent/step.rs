@@ -7,16 +7,16 @@ use switchboard_gitops::argo::{
 };
 use switchboard_gitops::flow::agent::{self, AgentStep, ApplicationContext, REMOVAL_TIMED_OUT};
 use switchboard_gitops::flow::operation::removed_deployment;
-use switchboard_ledger::ids::{
+use switchboard_gitops::ids::{
     ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationResource, OperationState, RepositoryCredentialsId,
     SyncOperationId, Uid, UserId,
 };
-use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::{
+use switchboard_gitops::rows::fleet::Placement;
+use switchboard_gitops::rows::{
     AppProjectManagedEnvironment, AppProjectRepository, Application, ClusterAccess, ClusterCredentials,
     ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
-use switchboard_ledger::{DbTimestamp, Filter, LedgerView, RowChange, RowKey};
+use switchboard_sql::{DbTimestamp, Filter, LedgerView, RowChange, RowKey};
 
 use super::operations::{LiveObjects, ObjectNames};
 use crate::error::ServiceError;

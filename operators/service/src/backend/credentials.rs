@@ -10,16 +10,16 @@ use switchboard_gitops::flow::credential::{
 };
 use switchboard_gitops::flow::recheck::CheckSchedule;
 use switchboard_gitops::flow::tenant::{self, TenantNamespace};
+use switchboard_gitops::ids::UserId;
 use switchboard_gitops::kinds::RepositoryCredential;
 use switchboard_gitops::kinds::credential::CredentialOutcome;
+use switchboard_gitops::rows::ClusterUser;
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::ids::UserId;
-use switchboard_ledger::rows::ClusterUser;
-use switchboard_ledger::{RowChange, RowKey};
 use switchboard_object::causes::error_chain;
+use switchboard_sql::{RowChange, RowKey};
 
 use super::{Backend, CREDENTIALS_NAME, declared};
 use crate::error::ServiceError;
@@ -95,7 +95,7 @@ impl Credentials {
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &UnitRequest,
         live: Option<&RepositoryCredential>,
         answer: Option<&CredentialCheckResult>,
@@ -147,7 +147,7 @@ impl Credentials {
 
     async fn user(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &UnitRequest,
         live: Option<&RepositoryCredential>,
         tenant: Option<&TenantNamespace>,

@@ -9,17 +9,17 @@ use switchboard_gitops::argo::{application_name, status};
 use switchboard_gitops::fleet::NoCapacity;
 use switchboard_gitops::flow::deployment::{self, DeploymentInput, DeploymentRows, TargetEnvironment, removal_id};
 use switchboard_gitops::flow::tenant::{self, TenantNamespace};
+use switchboard_gitops::ids::{EngineInstanceId, ManagedEnvironmentId, OperationId, Uid, UserId};
 use switchboard_gitops::kinds::GitOpsDeployment;
 use switchboard_gitops::kinds::environment::CONDITION;
 use switchboard_gitops::repository::normalize;
+use switchboard_gitops::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, OperationId, Uid, UserId};
-use switchboard_ledger::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
-use switchboard_ledger::{Filter, Row, RowChange, RowKey, Table};
 use switchboard_object::causes::error_chain;
+use switchboard_sql::{Filter, Row, RowChange, RowKey, Table};
 
 use super::{Backend, DEPLOYMENTS_NAME, declared, unplaced};
 use crate::error::ServiceError;
@@ -109,7 +109,7 @@ impl Deployments {
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &UnitRequest,
         live: Option<&GitOpsDeployment>,
     ) -> Result<(Vec<RowChange>, (Plan, bool)), ServiceError> {
@@ -209,7 +209,7 @@ impl Deployments {
     /// Returns the tenant of an existing namespace, or the owner according to the rows.
     async fn user(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         tenant: Option<&TenantNamespace>,
         known: &[DeploymentRows],
     ) -> Result<Option<ClusterUser>, ServiceError> {
@@ -226,7 +226,7 @@ impl Deployments {
     #[expect(clippy::too_many_arguments, reason = "what was read so far, each once")]
     async fn rows(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &UnitRequest,
         wanted: Option<&GitOpsDeployment>,
         user: ClusterUser,
@@ -288,7 +288,7 @@ impl Deployments {
 
     async fn target(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &UnitRequest,
         wanted: &GitOpsDeployment,
         tenant: &TenantNamespace,
@@ -341,7 +341,7 @@ fn no_instance() -> EngineInstance {
 
 /// Returns the tenant's name of the environment that Argo CD compared with.
 async fn compared_environment(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     known: &[DeploymentRows],
 ) -> Result<Option<String>, ServiceError> {
     let packed = known.iter().find_map(|known| known.state.as_ref()?.status.clone()).unwrap_or_default();

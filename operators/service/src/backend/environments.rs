@@ -12,18 +12,18 @@ use switchboard_gitops::flow::environment::{
 };
 use switchboard_gitops::flow::recheck::CheckSchedule;
 use switchboard_gitops::flow::tenant::{self, TenantNamespace};
+use switchboard_gitops::ids::UserId;
 use switchboard_gitops::kinds::ManagedEnvironment;
 use switchboard_gitops::kinds::environment::SECRET_KEY;
 use switchboard_gitops::repository::without_login;
+use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
+use switchboard_gitops::rows::{ClusterUser, Operation};
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::ids::UserId;
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
-use switchboard_ledger::rows::{ClusterUser, Operation};
-use switchboard_ledger::{DbTimestamp, RowChange, RowKey};
 use switchboard_object::causes::error_chain;
+use switchboard_sql::{DbTimestamp, RowChange, RowKey};
 
 use super::{Backend, ENVIRONMENTS_NAME, declared};
 use crate::error::ServiceError;
@@ -95,7 +95,7 @@ impl Environments {
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &UnitRequest,
         live: Option<&ManagedEnvironment>,
         (answer, retired): &(Option<ClusterCheckResult>, Option<ClusterCheckResult>),
@@ -152,7 +152,7 @@ impl Environments {
     /// nothing is to be done.
     async fn user(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &UnitRequest,
         live: Option<&ManagedEnvironment>,
         tenant: Option<&TenantNamespace>,
@@ -223,10 +223,7 @@ fn enqueue_or_wait(
 
 /// Whether something that the environment is used for is being removed or moved. A removal has no row that names its
 /// environment. The row of a move is deleted with the environment, and the objects held by the move would stay.
-async fn is_removing(
-    view: &mut switchboard_ledger::LedgerView,
-    known: &[EnvironmentRows],
-) -> Result<bool, ServiceError> {
+async fn is_removing(view: &mut switchboard_sql::LedgerView, known: &[EnvironmentRows]) -> Result<bool, ServiceError> {
     for known in known {
         if rows::is_moving(view, &known.environment.id).await? {
             return Ok(true);
@@ -241,7 +238,7 @@ async fn is_removing(
 }
 
 async fn operations(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     known: &[EnvironmentRows],
 ) -> Result<Vec<Operation>, ServiceError> {
     let mut all = Vec::new();

@@ -48,7 +48,7 @@ mod tests {
     use serde_json::json;
     use switchboard_gitops::flow::tenant::TenantNamespace;
     use switchboard_kernel::operator::ExternalOperator;
-    use switchboard_ledger::{Address, DbTimestamp, Ledger, Sealer};
+    use switchboard_sql::{Address, DbTimestamp, Ledger, Sealer};
 
     use super::super::deployments::Deployments;
     use super::super::{Backend, BackendSettings};
@@ -59,7 +59,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_deployment_counts_until_it_is_corrected_or_deleted() {
         let ledger =
-            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+            Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
                 .await
                 .unwrap();
         ledger.migrate().await.unwrap();

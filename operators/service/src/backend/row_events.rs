@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use switchboard_gitops::flow::deployment::removal_of;
+use switchboard_gitops::ids::{ApiRelation, ApiResource, OperationResource};
+use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
+use switchboard_gitops::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_ledger::ids::{ApiRelation, ApiResource, OperationResource};
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
-use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
-use switchboard_ledger::{ChangeEvent, DbTimestamp, Filter, LedgerView, RowKey};
 use switchboard_object::causes::error_chain;
+use switchboard_sql::{ChangeEvent, DbTimestamp, Filter, LedgerView, RowKey};
 use tokio::time::Instant;
 
 use super::{
@@ -254,7 +254,7 @@ async fn all_units(view: &mut LedgerView, triggered: &mut TriggeredUnits) -> Res
         let mappings: Vec<DeploymentToApplication> = view.list(&page).await?;
         triggered.of(DEPLOYMENTS_NAME).extend(mappings.iter().filter_map(unit_of));
         let Some(last) = mappings.last() else { break };
-        page = Filter::all().limit(PAGE).after(switchboard_ledger::Row::key(last));
+        page = Filter::all().limit(PAGE).after(switchboard_sql::Row::key(last));
     }
     let mut page = Filter::all().limit(PAGE);
     loop {
@@ -262,7 +262,7 @@ async fn all_units(view: &mut LedgerView, triggered: &mut TriggeredUnits) -> Res
         let names = users.iter().filter_map(|user| user.display_name.as_deref());
         triggered.of(TENANTS_NAME).extend(names.map(|name| Unit::object("", name)));
         let Some(last) = users.last() else { break };
-        page = Filter::all().limit(PAGE).after(switchboard_ledger::Row::key(last));
+        page = Filter::all().limit(PAGE).after(switchboard_sql::Row::key(last));
     }
     let mut page = Filter::all().limit(PAGE);
     loop {
@@ -270,7 +270,7 @@ async fn all_units(view: &mut LedgerView, triggered: &mut TriggeredUnits) -> Res
         let units = accounts.iter().map(|account| Unit::object(&account.namespace, &account.name));
         triggered.of(ENVIRONMENTS_NAME).extend(units);
         let Some(last) = accounts.last() else { break };
-        page = Filter::all().limit(PAGE).after(switchboard_ledger::Row::key(last));
+        page = Filter::all().limit(PAGE).after(switchboard_sql::Row::key(last));
     }
     let mut page = Filter::all().limit(PAGE);
     loop {
@@ -280,7 +280,7 @@ async fn all_units(view: &mut LedgerView, triggered: &mut TriggeredUnits) -> Res
             triggered.of(operator_of(mapping.resource)).insert(unit);
         }
         let Some(last) = mappings.last() else { break };
-        page = Filter::all().limit(PAGE).after(switchboard_ledger::Row::key(last));
+        page = Filter::all().limit(PAGE).after(switchboard_sql::Row::key(last));
     }
     Ok(())
 }

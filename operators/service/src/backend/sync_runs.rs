@@ -5,16 +5,16 @@ use std::time::Duration;
 use serde_json::Value;
 use switchboard_gitops::flow::sync_run::{self, SyncRunInput, SyncRunRows};
 use switchboard_gitops::flow::tenant::{self, TenantNamespace};
+use switchboard_gitops::ids::UserId;
 use switchboard_gitops::kinds::{GitOpsDeployment, SyncRun};
+use switchboard_gitops::rows::{Application, ClusterUser, Operation, SyncOperation};
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::ids::UserId;
-use switchboard_ledger::rows::{Application, ClusterUser, Operation, SyncOperation};
-use switchboard_ledger::{Filter, RowChange, RowKey};
 use switchboard_object::causes::error_chain;
+use switchboard_sql::{Filter, RowChange, RowKey};
 
 use super::{Backend, SYNC_RUNS_NAME, declared};
 use crate::error::ServiceError;
@@ -77,7 +77,7 @@ impl SyncRuns {
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &UnitRequest,
         live: Option<&SyncRun>,
         deployment: Option<&GitOpsDeployment>,
@@ -109,7 +109,7 @@ impl SyncRuns {
     #[expect(clippy::too_many_arguments, reason = "what was read so far, each once")]
     async fn one(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &UnitRequest,
         tenant: Option<&TenantNamespace>,
         live: Option<&SyncRun>,
@@ -164,7 +164,7 @@ impl SyncRuns {
 
     async fn user(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         tenant: Option<&TenantNamespace>,
         application: Option<&Application>,
         request: &UnitRequest,
@@ -191,7 +191,7 @@ struct SyncRunDecision {
 }
 
 async fn application(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     known: Option<&SyncRunRows>,
     deployment: Option<&GitOpsDeployment>,
 ) -> Result<Option<Application>, ServiceError> {
@@ -210,7 +210,7 @@ async fn application(
 /// Whether another run of the same Application is in progress. Only open runs are read: an Application may have any
 /// number of finished ones.
 async fn is_queued(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     known: Option<&SyncRunRows>,
     application: Option<&Application>,
     user: &UserId,

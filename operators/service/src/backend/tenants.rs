@@ -7,19 +7,19 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_gitops::flow::tenant::{self, OwnEnvironmentRows, TenantRows};
+use switchboard_gitops::ids::Uid;
 use switchboard_gitops::repository::normalize;
+use switchboard_gitops::rows::tenant_clusters::{ServiceAccount, TenantCluster};
+use switchboard_gitops::rows::{
+    AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
+    ManagedEnvironment, Operation, RepositoryCredentials,
+};
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::ids::Uid;
-use switchboard_ledger::rows::tenant_clusters::{ServiceAccount, TenantCluster};
-use switchboard_ledger::rows::{
-    AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
-    ManagedEnvironment, Operation, RepositoryCredentials,
-};
-use switchboard_ledger::{DbTimestamp, Filter, RowChange, RowKey};
+use switchboard_sql::{DbTimestamp, Filter, RowChange, RowKey};
 
 use super::{Backend, TENANTS_NAME};
 use crate::error::ServiceError;
@@ -151,7 +151,7 @@ impl Tenants {
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         request: &TenantRequest,
         desired: &BTreeSet<String>,
     ) -> Result<(Vec<RowChange>, TenantDecision), ServiceError> {
@@ -199,11 +199,7 @@ struct TenantDecision {
 
 impl Tenants {
     /// Whether a tenant of that name belongs to this backend.
-    async fn is_ours(
-        &self,
-        view: &mut switchboard_ledger::LedgerView,
-        user: &ClusterUser,
-    ) -> Result<bool, ServiceError> {
+    async fn is_ours(&self, view: &mut switchboard_sql::LedgerView, user: &ClusterUser) -> Result<bool, ServiceError> {
         let settings = self.0.settings();
         match &settings.cluster {
             _ if !settings.shared_database => Ok(true),
@@ -216,7 +212,7 @@ impl Tenants {
     /// tenant only, so the tenant stays until the account is removed.
     async fn remove_tenant(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         user: &ClusterUser,
         now: DbTimestamp,
         changes: &mut Vec<RowChange>,
@@ -234,7 +230,7 @@ impl Tenants {
 /// Updates the repositories of a tenant to those of its resources, and requests a check of the project from every
 /// instance of the tenant.
 async fn update_project(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     user: &ClusterUser,
     desired: &BTreeSet<String>,
     now: DbTimestamp,
@@ -252,7 +248,7 @@ async fn update_project(
 
 /// Removes a tenant of which nothing is left, after its project. Returns false if something is left.
 async fn remove_tenant(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     user: &ClusterUser,
     now: DbTimestamp,
     changes: &mut Vec<RowChange>,
@@ -280,7 +276,7 @@ async fn remove_tenant(
 
 /// Returns the environment of a tenant's own namespace.
 async fn own_environment(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     user: &ClusterUser,
 ) -> Result<Option<OwnEnvironmentRows>, ServiceError> {
     let Some(mapping) = rows::own_environment(view, &Uid::from(user.user_name.as_str())).await? else {

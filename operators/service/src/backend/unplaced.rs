@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_gitops::fleet::moves::RESERVING_STEPS;
+use switchboard_gitops::rows::Application;
+use switchboard_gitops::rows::fleet::{Move, Placement};
 use switchboard_kernel::operator::Unit;
 use switchboard_kernel::plan::{Plan, UnitStatus};
-use switchboard_ledger::rows::Application;
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::{ChangeEvent, LedgerError, LedgerView, Row, RowKey};
+use switchboard_sql::{ChangeEvent, LedgerError, LedgerView, Row, RowKey};
 
 /// Delay of the first recheck: capacity may have become available before the deployment was tracked.
 const FIRST_RECHECK_DELAY: Duration = Duration::from_secs(1);

@@ -10,13 +10,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_gitops::flow::operation::{garbage_collect, is_created_by_service};
+use switchboard_gitops::ids::{EngineInstanceId, OperationState};
+use switchboard_gitops::rows::{EngineInstance, Operation};
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
-use switchboard_ledger::ids::{EngineInstanceId, OperationState};
-use switchboard_ledger::rows::{EngineInstance, Operation};
-use switchboard_ledger::{DbTimestamp, Filter, Row, RowChange};
+use switchboard_sql::{DbTimestamp, Filter, Row, RowChange};
 
 use super::{Backend, UPKEEP_NAME};
 use crate::error::ServiceError;
@@ -110,7 +110,7 @@ impl Upkeep {
     /// Deletes Operations that finished long ago.
     async fn sweep_finished(
         &self,
-        view: &mut switchboard_ledger::LedgerView,
+        view: &mut switchboard_sql::LedgerView,
         now: DbTimestamp,
     ) -> Result<(Vec<RowChange>, Plan), ServiceError> {
         let mut plan = Plan::nothing();
@@ -129,7 +129,7 @@ impl Upkeep {
 /// Deletes Operations that finished long ago, and returns the time of the next cleanup; `None` if no Operation is
 /// finished.
 async fn sweep(
-    view: &mut switchboard_ledger::LedgerView,
+    view: &mut switchboard_sql::LedgerView,
     now: DbTimestamp,
 ) -> Result<(Vec<RowChange>, Option<DbTimestamp>), ServiceError> {
     let (mut changes, mut left_ms): (Vec<RowChange>, Option<u64>) = (Vec::new(), None);
@@ -158,8 +158,8 @@ const SWEEP_EVERY_MS: i64 = 5 * 60 * 1000;
 #[allow(clippy::unwrap_used)]
 mod tests {
     use switchboard_gitops::flow::tenant::TenantNamespace;
-    use switchboard_ledger::ids::{OperationId, OperationResource};
-    use switchboard_ledger::{Address, Ledger, Sealer};
+    use switchboard_gitops::ids::{OperationId, OperationResource};
+    use switchboard_sql::{Address, Ledger, Sealer};
 
     use super::*;
     use crate::backend::BackendSettings;
@@ -169,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn finished_operations_delay_no_notification() {
         let ledger =
-            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+            Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
                 .await
                 .unwrap();
         ledger.migrate().await.unwrap();

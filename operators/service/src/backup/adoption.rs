@@ -9,15 +9,15 @@ use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
 use switchboard_gitops::fleet::moves::{self, InstanceWrite};
 use switchboard_gitops::fleet::setup;
 use switchboard_gitops::flow::deployment;
-use switchboard_ledger::archive::StoredRow;
-use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, Uid};
-use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::settings::Setting;
-use switchboard_ledger::rows::{
+use switchboard_gitops::ids::{EngineInstanceId, KubernetesRelation, Uid};
+use switchboard_gitops::rows::fleet::Placement;
+use switchboard_gitops::rows::settings::Setting;
+use switchboard_gitops::rows::{
     Application, ApplicationOwner, ClusterAccess, DeploymentToApplication, EngineCluster, EngineInstance,
     KubernetesToDatabase,
 };
-use switchboard_ledger::{DbTimestamp, Filter, Ledger, Row, RowChange, RowKey};
+use switchboard_sql::archive::StoredRow;
+use switchboard_sql::{DbTimestamp, Filter, Ledger, Row, RowChange, RowKey};
 
 use super::BackupError;
 use super::unknown_applications::{self, ChosenApplications};

@@ -1,16 +1,16 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_ledger::ids::{KubernetesRelation, KubernetesResource};
-use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Address, DbTimestamp, Filter, RowChange, Sealer};
+use switchboard_gitops::ids::{KubernetesRelation, KubernetesResource};
+use switchboard_gitops::rows::fleet::Placement;
+use switchboard_gitops::rows::*;
+use switchboard_sql::{Address, DbTimestamp, Filter, RowChange, Sealer};
 
 use super::*;
 
 async fn ledger() -> Ledger {
     let ledger =
-        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+        Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
             .await
             .unwrap();
     ledger.migrate().await.unwrap();
@@ -114,7 +114,7 @@ async fn a_backup_is_read_back_unchanged() {
 async fn credentials_are_exported_as_stored() {
     let key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     let sealed = Ledger::open(
-        &switchboard_ledger::SCHEMA,
+        &switchboard_gitops::SCHEMA,
         &Address::parse("sqlite::memory:").unwrap(),
         Sealer::with_keys(key).unwrap(),
     )

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use switchboard_gitops::argo::{IN_CLUSTER, SupportingObject, deployment_of, environment_of, supporting_object_of};
 use switchboard_gitops::fleet::moves;
-use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, Uid, UserId};
-use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::{Application, ClusterUser, EngineInstance, ManagedEnvironment};
-use switchboard_ledger::{DbTimestamp, Filter, Ledger, LedgerView, RowChange, RowKey};
+use switchboard_gitops::ids::{EngineInstanceId, ManagedEnvironmentId, Uid, UserId};
+use switchboard_gitops::rows::fleet::Placement;
+use switchboard_gitops::rows::{Application, ClusterUser, EngineInstance, ManagedEnvironment};
+use switchboard_sql::{DbTimestamp, Filter, Ledger, LedgerView, RowChange, RowKey};
 
 use super::BackupError;
 use super::adoption::text;

@@ -10,11 +10,11 @@ use switchboard_gitops::fleet::setup::{
     InstanceLimits, InstanceRegistration, InstanceScope, configuration, definitions, register,
 };
 use switchboard_gitops::flow::tenant::TenantNamespace;
+use switchboard_gitops::ids::{InstanceState, KubernetesRelation, Uid};
 use switchboard_gitops::kinds::{self, credential, deployment, environment, sync_run};
-use switchboard_ledger::ids::{InstanceState, KubernetesRelation, Uid};
-use switchboard_ledger::rows::fleet::{Member, Move};
-use switchboard_ledger::rows::{EngineInstance, KubernetesToDatabase};
-use switchboard_ledger::{Filter, LedgerError, LedgerView, RowChange};
+use switchboard_gitops::rows::fleet::{Member, Move};
+use switchboard_gitops::rows::{EngineInstance, KubernetesToDatabase};
+use switchboard_sql::{Filter, LedgerError, LedgerView, RowChange};
 
 use super::move_inputs::all;
 use super::{Fleet, FleetError, rebuild};

@@ -8,14 +8,14 @@ use switchboard_gitops::argo::{
     project_name, repository_secret,
 };
 use switchboard_gitops::fleet::moves::{MoveState, is_paused_by};
+use switchboard_gitops::ids::{EngineInstanceId, KubernetesRelation, MoveId, OperationResource, OperationState};
 use switchboard_gitops::repository::normalize;
-use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, MoveId, OperationResource, OperationState};
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{
+use switchboard_gitops::rows::fleet::{Move, Placement};
+use switchboard_gitops::rows::{
     Application, ApplicationOwner, ClusterAccess, ClusterCredentials, EngineInstance, KubernetesToDatabase,
     ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
-use switchboard_ledger::{DbTimestamp, Filter, LedgerError, LedgerView, Row, RowKey};
+use switchboard_sql::{DbTimestamp, Filter, LedgerError, LedgerView, Row, RowKey};
 
 use super::{Fleet, FleetError};
 
@@ -286,7 +286,7 @@ fn relevant_operations(rows: &MoveRows, at_target: &[Value], at_source: &[Value]
 
 fn of<'a, V>(column: &'static str, value: &'a V) -> Filter
 where
-    switchboard_ledger::SqlValue: From<&'a V>,
+    switchboard_sql::SqlValue: From<&'a V>,
 {
     Filter::all().is(column, value)
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use switchboard_gitops::fleet::PlacementKey;
 use switchboard_gitops::fleet::moves::{self, MoveAction};
-use switchboard_ledger::ids::{InstanceState, MoveId, MoveStep, Uid};
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{Application, EngineInstance};
-use switchboard_ledger::{ChangeEvent, Filter, LedgerView, RowChange, RowKey};
+use switchboard_gitops::ids::{InstanceState, MoveId, MoveStep, Uid};
+use switchboard_gitops::rows::fleet::{Move, Placement};
+use switchboard_gitops::rows::{Application, EngineInstance};
 use switchboard_object::causes::error_chain;
+use switchboard_sql::{ChangeEvent, Filter, LedgerView, RowChange, RowKey};
 use tokio::time::sleep;
 use tracing::{info, warn};
 

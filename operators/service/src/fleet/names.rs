@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_ledger::ids::{ApiRelation, ManagedEnvironmentId, UserId};
-use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::{ApiToDatabase, ClusterUser};
-use switchboard_ledger::{Filter, LedgerError, LedgerView};
+use switchboard_gitops::ids::{ApiRelation, ManagedEnvironmentId, UserId};
+use switchboard_gitops::rows::fleet::Placement;
+use switchboard_gitops::rows::{ApiToDatabase, ClusterUser};
+use switchboard_sql::{Filter, LedgerError, LedgerView};
 
 use super::move_inputs::all;
 use super::{Fleet, FleetError};

@@ -5,7 +5,7 @@ use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_ledger::ids::Uid;
+use switchboard_gitops::ids::Uid;
 
 use super::objects::{code, refused};
 use super::{EngineClient, EngineError, Fleet, FleetError};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use switchboard_gitops::fleet::PlacementKey;
-use switchboard_ledger::ids::{ApiRelation, EngineInstanceId, MoveId, MoveStep, Uid};
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{ApiToDatabase, Application, ClusterUser};
-use switchboard_ledger::{Filter, LedgerError, LedgerView, RowKey};
+use switchboard_gitops::ids::{ApiRelation, EngineInstanceId, MoveId, MoveStep, Uid};
+use switchboard_gitops::rows::fleet::{Move, Placement};
+use switchboard_gitops::rows::{ApiToDatabase, Application, ClusterUser};
+use switchboard_sql::{Filter, LedgerError, LedgerView, RowKey};
 
 use super::move_inputs::all;
 use super::names::{MAX_LISTED, PlacementNames};

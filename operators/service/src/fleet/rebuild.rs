@@ -1,9 +1,9 @@
 //! Requests to rebuild the objects of an instance whose namespace was recreated.
 
 use switchboard_gitops::flow::operation::{OperationRequest, request};
-use switchboard_ledger::ids::{OperationId, OperationResource, UserId};
-use switchboard_ledger::rows::{Application, EngineInstance, RepositoryCredentials};
-use switchboard_ledger::{DbTimestamp, Filter, LedgerView, RowChange};
+use switchboard_gitops::ids::{OperationId, OperationResource, UserId};
+use switchboard_gitops::rows::{Application, EngineInstance, RepositoryCredentials};
+use switchboard_sql::{DbTimestamp, Filter, LedgerView, RowChange};
 
 use super::FleetError;
 use crate::{ids, rows};

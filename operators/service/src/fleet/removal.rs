@@ -6,11 +6,11 @@ use switchboard_gitops::argo::{DATABASE_ID, SECRET_TYPE};
 use switchboard_gitops::fleet::InstanceCandidate;
 use switchboard_gitops::fleet::moves::{RESERVING_STEPS, delete_write};
 use switchboard_gitops::flow::operation::{OperationRequest, request};
+use switchboard_gitops::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource, OperationState};
 use switchboard_gitops::kinds;
-use switchboard_ledger::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource, OperationState};
-use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
-use switchboard_ledger::{DbTimestamp, Filter, LedgerView, RowChange, RowLimit};
+use switchboard_gitops::rows::fleet::Move;
+use switchboard_gitops::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
+use switchboard_sql::{DbTimestamp, Filter, LedgerView, RowChange, RowLimit};
 
 use super::instances::entry_of;
 use super::placements::first_placements_on;

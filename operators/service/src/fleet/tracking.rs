@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use switchboard_gitops::fleet::setup::{InstanceScope, configuration};
-use switchboard_ledger::rows::EngineInstance;
+use switchboard_gitops::rows::EngineInstance;
 
 use super::{Fleet, FleetError};
 

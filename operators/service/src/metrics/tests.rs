@@ -3,10 +3,10 @@
 use serde_json::json;
 use switchboard_gitops::fleet::IncomingLoad;
 use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_ledger::ids::InstanceState;
-use switchboard_ledger::rows::EngineInstance;
-use switchboard_ledger::rows::fleet::Member;
-use switchboard_ledger::{Address, DbTimestamp, RowChange, Sealer};
+use switchboard_gitops::ids::InstanceState;
+use switchboard_gitops::rows::EngineInstance;
+use switchboard_gitops::rows::fleet::Member;
+use switchboard_sql::{Address, DbTimestamp, RowChange, Sealer};
 
 use super::*;
 use crate::{ids, instance};
@@ -165,7 +165,7 @@ fn expressions_of(value: &Value, into: &mut Vec<String>) {
 #[tokio::test]
 async fn a_missing_engine_cluster_is_reported() {
     let ledger =
-        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+        Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
             .await
             .unwrap();
     let is =
@@ -216,7 +216,7 @@ fn alerts_are_not_silenced_by_their_cause() {
 #[tokio::test]
 async fn a_failure_that_succeeded_later_does_not_count() {
     let ledger =
-        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+        Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
             .await
             .unwrap();
     ledger.migrate().await.unwrap();

@@ -14,8 +14,8 @@ use switchboard_gitops::flow::environment::{ClusterCheck, ClusterCheckResult};
 use switchboard_gitops::kinds::environment::EnvironmentReason;
 use switchboard_gitops::kubeconfig::KubeconfigAccess;
 use switchboard_gitops::repository::without_login;
-use switchboard_ledger::SecretString;
 use switchboard_object::causes::error_chain;
+use switchboard_sql::SecretString;
 
 use crate::network::BoxFuture;
 use crate::request::text;

@@ -1,7 +1,7 @@
 //! Service accounts that the service creates on target clusters with RBAC enforcement.
 
 use serde_json::{Value, json};
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
+use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
 
 use crate::cluster_state::objects_of;
 use crate::database::{TestDatabase, on_both};

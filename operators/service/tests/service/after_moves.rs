@@ -5,11 +5,11 @@ use std::sync::Arc;
 use switchboard_gitops::argo::project_name;
 use switchboard_gitops::fleet::moves::CLEANUP_MS;
 use switchboard_gitops::flow::operation::{self, OperationRequest};
-use switchboard_ledger::ids::{MoveStep, OperationId, OperationResource};
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{Application, EngineInstance, Operation};
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_gitops::ids::{MoveStep, OperationId, OperationResource};
+use switchboard_gitops::rows::fleet::{Move, Placement};
+use switchboard_gitops::rows::{Application, EngineInstance, Operation};
 use switchboard_service::ids;
+use switchboard_sql::{DbTimestamp, RowChange};
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{ARGO, ARGOCD, DEPLOYMENTS, GROUP, ServiceFixture, plain};

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
-use switchboard_ledger::ids::{InstanceState, MoveStep};
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::rows::{Application, ClusterUser};
+use switchboard_gitops::ids::{InstanceState, MoveStep};
+use switchboard_gitops::rows::fleet::{Move, Placement};
+use switchboard_gitops::rows::{Application, ClusterUser};
 use switchboard_service::fleet::{FleetError, InstanceSpec};
 
 use crate::database::{TestDatabase, on_both};

@@ -1,6 +1,6 @@
 //! One database per test.
 
-use switchboard_ledger::{Address, Ledger, Sealer};
+use switchboard_sql::{Address, Ledger, Sealer};
 
 /// Location of a test's database.
 pub struct TestDatabase {
@@ -18,7 +18,7 @@ impl TestDatabase {
     pub fn postgres() -> TestDatabase {
         use std::sync::OnceLock;
         use std::sync::atomic::{AtomicU64, Ordering};
-        use switchboard_ledger::postgres_server::PostgresServer;
+        use switchboard_sql::postgres_server::PostgresServer;
         // The server stops with this process; the system removes its directory.
         static SERVER: OnceLock<PostgresServer> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -28,7 +28,7 @@ impl TestDatabase {
 
     /// Database on a server that the test owns.
     #[cfg(feature = "real")]
-    pub fn of(server: &switchboard_ledger::postgres_server::PostgresServer, name: &str) -> TestDatabase {
+    pub fn of(server: &switchboard_sql::postgres_server::PostgresServer, name: &str) -> TestDatabase {
         TestDatabase { url: server.database(name).unwrap(), _folder: tempfile::tempdir().unwrap() }
     }
 
@@ -56,7 +56,7 @@ impl TestDatabase {
 
     /// Opens the database and creates the tables.
     pub async fn ready(&self) -> Ledger {
-        let ledger = Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse(&self.url).unwrap(), Sealer::plain())
+        let ledger = Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse(&self.url).unwrap(), Sealer::plain())
             .await
             .unwrap();
         ledger.migrate().await.unwrap();

@@ -2,11 +2,11 @@
 //! defects.
 
 use serde_json::{Value, json};
-use switchboard_ledger::ids::{OperationResource, OperationState};
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_gitops::ids::{OperationResource, OperationState};
+use switchboard_gitops::rows::*;
 use switchboard_service::ids;
 use switchboard_service::rows::is_open;
+use switchboard_sql::{DbTimestamp, RowChange};
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use switchboard_ledger::ids::OperationState;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_gitops::ids::OperationState;
+use switchboard_gitops::rows::*;
+use switchboard_sql::{DbTimestamp, RowChange};
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{ARGO, ARGOCD, DEPLOYMENTS, GROUP, RoleSet, ServiceFixture, create, plain, send, uid};

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use switchboard_gitops::flow::environment::{ClusterCheck, teardown};
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
-use switchboard_ledger::rows::*;
+use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
+use switchboard_gitops::rows::*;
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use switchboard_ledger::postgres_server::PostgresServer;
-use switchboard_ledger::rows::*;
+use switchboard_gitops::rows::*;
+use switchboard_sql::postgres_server::PostgresServer;
 
 use crate::database::TestDatabase;
 use crate::fixture::{CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, SYNC_RUNS, ServiceFixture, plain, uid};

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{InstanceState, MoveStep};
-use switchboard_ledger::rows::fleet::{Member, Move, Placement};
-use switchboard_ledger::rows::*;
+use switchboard_gitops::ids::{InstanceState, MoveStep};
+use switchboard_gitops::rows::fleet::{Member, Move, Placement};
+use switchboard_gitops::rows::*;
 use switchboard_service::fleet::{FleetError, InstanceSpec, MoveProgress};
+use switchboard_sql::RowChange;
 
 use crate::after_moves::delete_without_end;
 use crate::database::{TestDatabase, on_both};

@@ -1,9 +1,9 @@
 //! Attempts of one tenant to use another tenant's objects through every field of its own resources.
 
 use serde_json::{Value, json};
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::OperationState;
-use switchboard_ledger::rows::*;
+use switchboard_gitops::ids::OperationState;
+use switchboard_gitops::rows::*;
+use switchboard_sql::RowChange;
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use switchboard_gitops::kinds::{credential, deployment};
-use switchboard_ledger::rows::*;
+use switchboard_gitops::rows::*;
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, GROUP, ServiceFixture, plain, send};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use switchboard_gitops::argo::status;
-use switchboard_ledger::rows::*;
+use switchboard_gitops::rows::*;
 
 use crate::cluster_state::{self, ClusterState};
 use crate::database::{TestDatabase, on_both};
@@ -19,9 +19,9 @@ on_both! {
 }
 
 /// Tables of managed-gitops, with its own schema version.
-const POSTGRES: &str = include_str!("../../../ledger/migrations/postgres/0001_managed_gitops.sql");
+const POSTGRES: &str = include_str!("../../../gitops/migrations/postgres/0001_managed_gitops.sql");
 /// The tables for SQLite, which managed-gitops never used.
-const SQLITE: &str = include_str!("../../../ledger/migrations/sqlite/0001_managed_gitops.sql");
+const SQLITE: &str = include_str!("../../../gitops/migrations/sqlite/0001_managed_gitops.sql");
 const SCHEMA_VERSION: &str = "create table schema_migrations (version bigint primary key, dirty boolean not null);
 insert into schema_migrations values (20, false);";
 

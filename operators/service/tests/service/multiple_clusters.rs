@@ -2,9 +2,9 @@
 //! engine clusters with an agent for each.
 
 use serde_json::{Value, json};
-use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::tenant_clusters::TenantCluster;
-use switchboard_ledger::rows::*;
+use switchboard_gitops::rows::fleet::Placement;
+use switchboard_gitops::rows::tenant_clusters::TenantCluster;
+use switchboard_gitops::rows::*;
 use switchboard_service::fleet::FleetError;
 
 use crate::database::{TestDatabase, on_both};

@@ -1,9 +1,9 @@
 //! Notifications for Operations that no agent processes.
 
 use serde_json::Value;
-use switchboard_ledger::ids::{EngineInstanceId, OperationResource, OperationState};
-use switchboard_ledger::rows::{EngineInstance, Operation};
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_gitops::ids::{EngineInstanceId, OperationResource, OperationState};
+use switchboard_gitops::rows::{EngineInstance, Operation};
+use switchboard_sql::{DbTimestamp, RowChange};
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{ARGOCD, GROUP, RoleSet, ServiceFixture, send};

@@ -1,7 +1,7 @@
 //! AppProject of a tenant on each Argo CD instance with a placement of the tenant.
 
 use serde_json::json;
-use switchboard_ledger::rows::*;
+use switchboard_gitops::rows::*;
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{ARGO, ARGOCD, DEPLOYMENTS, ENVIRONMENTS, ServiceFixture, plain};

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_ledger::rows::RepositoryCredentials;
+use switchboard_gitops::rows::RepositoryCredentials;
 use switchboard_service::backend;
 
 use crate::database::{TestDatabase, on_both};

@@ -1,9 +1,9 @@
 //! Restore of a backup that is older than later changes.
 
 use serde_json::{Value, json};
-use switchboard_ledger::ids::{InstanceState, MoveStep};
-use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::*;
+use switchboard_gitops::ids::{InstanceState, MoveStep};
+use switchboard_gitops::rows::fleet::Placement;
+use switchboard_gitops::rows::*;
 use switchboard_service::backup::{self, BackupError, BackupRows};
 use switchboard_service::fleet::{EngineClient, FleetError, InstanceSpec};
 

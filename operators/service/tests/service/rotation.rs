@@ -1,9 +1,9 @@
 //! Credentials that change or are deleted while their placement moves to another Argo CD instance.
 
 use serde_json::{Value, json};
-use switchboard_ledger::ids::MoveStep;
-use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::rows::{ClusterCredentials, RepositoryCredentials};
+use switchboard_gitops::ids::MoveStep;
+use switchboard_gitops::rows::fleet::Move;
+use switchboard_gitops::rows::{ClusterCredentials, RepositoryCredentials};
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{CREDENTIAL_SECRET, CREDENTIALS, RoleSet, ServiceFixture, decoded, kubeconfig, plain, send};

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use switchboard_gitops::argo::status;
-use switchboard_ledger::ids::DesiredState;
-use switchboard_ledger::rows::{Application, ApplicationState, ClusterUser, Operation, SyncOperation};
-use switchboard_ledger::{LedgerCounts, RowChange};
+use switchboard_gitops::ids::DesiredState;
+use switchboard_gitops::rows::{Application, ApplicationState, ClusterUser, Operation, SyncOperation};
 use switchboard_service::{backend, limits};
+use switchboard_sql::{LedgerCounts, RowChange};
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{ARGO, ARGOCD, RoleSet, SYNC_RUNS, ServiceFixture, plain, send};

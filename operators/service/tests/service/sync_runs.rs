@@ -1,10 +1,10 @@
 //! Immediate syncs.
 
 use serde_json::{Value, json};
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::OperationResource;
-use switchboard_ledger::rows::*;
+use switchboard_gitops::ids::OperationResource;
+use switchboard_gitops::rows::*;
 use switchboard_service::backend;
+use switchboard_sql::RowChange;
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{DEPLOYMENTS, GROUP, SYNC_RUNS, ServiceFixture, plain, send, uid};

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use switchboard_gitops::fleet::{IncomingLoad, InstanceCandidate};
-use switchboard_ledger::rows::EngineInstance;
-use switchboard_ledger::rows::fleet::Member;
+use switchboard_gitops::rows::EngineInstance;
+use switchboard_gitops::rows::fleet::Member;
 use switchboard_service::fleet::PlacementInfo;
 
 use super::*;

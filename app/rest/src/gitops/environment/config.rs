@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use switchboard_ledger::SecretString;
 use switchboard_object::yaml;
+use switchboard_sql::SecretString;
 
 use crate::problem::{ProblemDetails, ProblemKind};
 

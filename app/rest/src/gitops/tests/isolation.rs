@@ -1,8 +1,8 @@
 //! Attempts of one tenant to read, name and change another tenant's objects.
 
 use serde_json::json;
-use switchboard_ledger::RowChange;
-use switchboard_ledger::rows::ClusterUser;
+use switchboard_gitops::rows::ClusterUser;
+use switchboard_sql::RowChange;
 
 use super::applications::web;
 use super::operations::{instance, operation};

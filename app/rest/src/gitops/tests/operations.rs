@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{OperationResource, OperationState};
-use switchboard_ledger::rows::{
+use switchboard_gitops::ids::{OperationResource, OperationState};
+use switchboard_gitops::rows::{
     ClusterAccess, ClusterCredentials, ClusterUser, EngineCluster, EngineInstance, ManagedEnvironment, Operation,
 };
+use switchboard_sql::RowChange;
 
 use super::applications::{manual_application, web};
 use crate::testing::TestCluster;

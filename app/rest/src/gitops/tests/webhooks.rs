@@ -1,7 +1,7 @@
 use ring::hmac;
 use serde_json::{Value, json};
-use switchboard_ledger::RowChange;
-use switchboard_ledger::rows::{Application, DeploymentToApplication};
+use switchboard_gitops::rows::{Application, DeploymentToApplication};
+use switchboard_sql::RowChange;
 
 use super::applications::web;
 use super::operations::instance;

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
-use switchboard_ledger::SecretString;
+use switchboard_sql::SecretString;
 
 /// Headers with the HMAC of the body: `sha256=HEX` from GitHub and generic senders, `HEX` from Forgejo and Gitea. Only
 /// the first header present counts, so a valid later one does not compensate for an invalid first one. GitHub's older

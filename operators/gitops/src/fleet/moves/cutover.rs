@@ -1,10 +1,10 @@
 //! Steps from the cutover on, which cannot be rolled back.
 
+use crate::ids::{MoveStep, OperationResource, OperationState};
+use crate::rows::fleet::Placement;
+use crate::rows::{Application, ClusterAccess, Operation, RepositoryCredentials};
 use serde_json::Value;
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{MoveStep, OperationResource, OperationState};
-use switchboard_ledger::rows::fleet::Placement;
-use switchboard_ledger::rows::{Application, ClusterAccess, Operation, RepositoryCredentials};
+use switchboard_sql::RowChange;
 
 use super::skip_reconcile::{delete_write, has_finalizers, is_paused_by, resume_object, row_of};
 use super::steps::missing_writes;

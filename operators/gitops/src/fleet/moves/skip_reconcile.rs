@@ -1,9 +1,9 @@
 //! Pausing of Applications during a move: Argo CD skips their reconciliation, and only the move that paused them
 //! changes them.
 
+use crate::ids::MoveId;
+use crate::rows::Application;
 use serde_json::{Value, json};
-use switchboard_ledger::ids::MoveId;
-use switchboard_ledger::rows::Application;
 
 use super::InstanceWrite;
 use crate::argo::application::{self, REFRESH};

@@ -1,9 +1,9 @@
 //! Steps before the cutover, which can be rolled back.
 
+use crate::ids::{MoveStep, OperationState};
+use crate::rows::fleet::Placement;
 use serde_json::Value;
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{MoveStep, OperationState};
-use switchboard_ledger::rows::fleet::Placement;
+use switchboard_sql::RowChange;
 
 use super::skip_reconcile::{
     copy_write, delete_write, has_finalizers, is_busy, is_paused_by, is_retrying, is_terminating, object_of,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::ids::*;
+use crate::rows::fleet::*;
+use crate::rows::*;
 use serde_json::{Value, json};
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::fleet::*;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Address, DbTimestamp, Filter, Ledger, Row, RowChange, Sealer};
+use switchboard_sql::{Address, DbTimestamp, Filter, Ledger, Row, RowChange, Sealer};
 
 use crate::argo::application::{self, REFRESH};
 use crate::argo::spec_field::{ApplicationSpec, write};
@@ -42,9 +42,7 @@ impl FleetFixture {
     /// Creates the instances `one` and `two`, and a tenant with two deployed Applications on `one`.
     pub async fn new() -> FleetFixture {
         let ledger =
-            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-                .await
-                .unwrap();
+            Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
         ledger.migrate().await.unwrap();
         let namespace = TenantNamespace { name: "shop".into(), uid: "shop-uid".into() };
         let mut ids = 0;

@@ -1,7 +1,7 @@
+use crate::ids::{MoveStep, OperationState};
+use crate::rows::{Application, ClusterAccess, Operation};
 use serde_json::json;
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{MoveStep, OperationState};
-use switchboard_ledger::rows::{Application, ClusterAccess, Operation};
+use switchboard_sql::RowChange;
 
 use super::fixture::{FleetFixture, UIDS, application_row};
 use crate::fleet::moves::{self, FREEZE_MS, MoveError, PAUSE_MS};
@@ -215,7 +215,7 @@ async fn a_move_can_be_rolled_back_from_every_step_before_the_cutover() {
         fixture.begin().await;
         fixture.run_to(step).await;
         let row = fixture.move_row().await;
-        let back = switchboard_ledger::rows::fleet::Move { step: MoveStep::Rollback, ..row.clone() };
+        let back = crate::rows::fleet::Move { step: MoveStep::Rollback, ..row.clone() };
         fixture.ledger.commit(&[RowChange::update(&row, &back)]).await.unwrap();
         fixture.run().await;
         assert_rolled_back(&fixture).await;

@@ -1,7 +1,7 @@
-use switchboard_ledger::ids::InstanceState;
-use switchboard_ledger::rows::fleet::{Member, Placement};
-use switchboard_ledger::rows::{ClusterAccess, EngineInstance};
-use switchboard_ledger::{DbTimestamp, RowChange};
+use crate::ids::InstanceState;
+use crate::rows::fleet::{Member, Placement};
+use crate::rows::{ClusterAccess, EngineInstance};
+use switchboard_sql::{DbTimestamp, RowChange};
 
 use crate::fleet::{IncomingLoad, InstanceCandidate, NoCapacity, PlacementKey, may_begin, place};
 

@@ -1,8 +1,8 @@
+use crate::ids::{InstanceState, KubernetesRelation};
+use crate::rows::fleet::Member;
+use crate::rows::{EngineInstance, KubernetesToDatabase};
 use serde_json::Value;
-use switchboard_ledger::ids::{InstanceState, KubernetesRelation};
-use switchboard_ledger::rows::fleet::Member;
-use switchboard_ledger::rows::{EngineInstance, KubernetesToDatabase};
-use switchboard_ledger::{Address, DbTimestamp, Filter, Ledger, Row, Sealer};
+use switchboard_sql::{Address, DbTimestamp, Filter, Ledger, Row, Sealer};
 
 use crate::fleet::setup::{InstanceLimits, InstanceRegistration, InstanceScope, configuration, definitions, register};
 use crate::flow::tenant::TenantNamespace;
@@ -51,9 +51,7 @@ async fn add_at(
 #[tokio::test]
 async fn an_instance_is_registered_once_and_survives_a_recreated_namespace() {
     let ledger =
-        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-            .await
-            .unwrap();
+        Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     let limits = InstanceLimits { max_applications: Some(7), max_environments: None };
     let first = add(&ledger, "one", limits).await;
@@ -72,9 +70,7 @@ async fn an_instance_is_registered_once_and_survives_a_recreated_namespace() {
 #[tokio::test]
 async fn a_namespace_of_another_cluster_is_another_instance_unless_the_cluster_was_recreated() {
     let ledger =
-        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-            .await
-            .unwrap();
+        Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     let first = add_at(&ledger, "a", "one", InstanceLimits::default(), false).await;
     let again = add_at(&ledger, "b", "two", InstanceLimits::default(), true).await;

@@ -1,9 +1,9 @@
 //! Removal of a deployment: first its rows, then the agent's objects, then the resource's finalizer.
 
+use crate::ids::{OperationId, OperationResource, OperationState, Uid};
+use crate::rows::{Operation, SyncOperation};
 use serde_json::json;
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::{OperationId, OperationResource, OperationState, Uid};
-use switchboard_ledger::rows::{Operation, SyncOperation};
+use switchboard_sql::RowChange;
 
 use super::{DeploymentInput, DeploymentRows, report_error, target};
 use crate::flow::operation::{self, OperationRequest, REMOVAL_PREFIX};

@@ -1,8 +1,8 @@
 //! Checks on clusters, and their results.
 
-use switchboard_ledger::SecretString;
-use switchboard_ledger::ids::ServiceAccountId;
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
+use crate::ids::ServiceAccountId;
+use crate::rows::tenant_clusters::ServiceAccount;
+use switchboard_sql::SecretString;
 
 use crate::flow::recheck::CheckSchedule;
 use crate::kinds::environment::EnvironmentReason;

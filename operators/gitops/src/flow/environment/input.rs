@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use switchboard_ledger::SecretString;
-use switchboard_ledger::ids::EngineInstanceId;
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
-use switchboard_ledger::rows::{
+use crate::ids::EngineInstanceId;
+use crate::rows::tenant_clusters::ServiceAccount;
+use crate::rows::{
     ApiToDatabase, AppProjectManagedEnvironment, Application, ClusterAccess, ClusterCredentials, ClusterUser,
     ManagedEnvironment as Row, Operation,
 };
+use switchboard_sql::SecretString;
 
 use super::cluster_check::ClusterCheckResult;
 use crate::flow::DecisionTime;

@@ -5,10 +5,10 @@
 //!  wanted: row ─▶ created, checked, used       unwanted: marked ─▶ deleted on the cluster ─▶ row deleted
 //! ```
 
-use switchboard_ledger::ids::ServiceAccountId;
-use switchboard_ledger::rows::ClusterCredentials;
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
-use switchboard_ledger::{DbTimestamp, RowChange, SecretString};
+use crate::ids::ServiceAccountId;
+use crate::rows::ClusterCredentials;
+use crate::rows::tenant_clusters::ServiceAccount;
+use switchboard_sql::{DbTimestamp, RowChange, SecretString};
 
 use super::{ClusterCheck, ClusterCheckResult, EnvironmentInput, EnvironmentRows};
 use crate::flow::ReconcileResult;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use switchboard_ledger::ids::{EngineInstanceId, OperationState};
-use switchboard_ledger::rows::{
+use crate::ids::{EngineInstanceId, OperationState};
+use crate::rows::{
     AppProjectRepository, ClusterAccess, ClusterCredentials, ClusterUser, KubernetesToDatabase, ManagedEnvironment,
     Operation,
 };
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_sql::{DbTimestamp, RowChange};
 
 /// Rows of a tenant without Applications, managed environments and repository credentials.
 pub struct TenantRows<'a> {

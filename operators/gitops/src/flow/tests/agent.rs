@@ -1,6 +1,6 @@
+use crate::ids::*;
+use crate::rows::{Application, RepositoryCredentials, SyncOperation};
 use serde_json::{Value, json};
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
 
 use super::fixture::START;
 use crate::argo::application::FINALIZER;

@@ -1,6 +1,6 @@
-use switchboard_ledger::RowKey;
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::*;
+use crate::ids::*;
+use crate::rows::*;
+use switchboard_sql::RowKey;
 
 use super::fixture::{FlowFixture, status};
 use crate::flow::credential::{self, CredentialCheck, CredentialCheckResult, CredentialRows, CredentialSecret};
@@ -113,7 +113,7 @@ async fn guarantees_a_rotated_credential_is_sent() {
 async fn every_instance_of_a_tenant_gets_an_operation() {
     let mut fixture = FlowFixture::new().await;
     let other = EngineInstance { id: "other".into(), namespace: "argocd-2".into(), ..fixture.instance.clone() };
-    fixture.ledger.commit(&[switchboard_ledger::RowChange::insert(&other)]).await.unwrap();
+    fixture.ledger.commit(&[switchboard_sql::RowChange::insert(&other)]).await.unwrap();
     fixture.used_by.insert(other.id.clone());
     answered(&mut fixture, &secret("pw"), CredentialOutcome::Valid).await;
     let told: Vec<EngineInstanceId> = fixture.all::<Operation>().await.into_iter().map(|row| row.instance).collect();

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
+use crate::ids::*;
+use crate::rows::*;
 use serde_json::json;
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Filter, RowChange};
+use switchboard_sql::{Filter, RowChange};
 
 use super::fixture::{FlowFixture, START, UID, UID2, status, web};
 use crate::argo::{self, status::pack};

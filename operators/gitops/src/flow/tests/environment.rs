@@ -1,8 +1,8 @@
+use crate::ids::*;
+use crate::rows::tenant_clusters::ServiceAccount;
+use crate::rows::*;
 use serde_json::json;
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Filter, RowChange, RowKey};
+use switchboard_sql::{Filter, RowChange, RowKey};
 
 use super::fixture::{FlowFixture, START, UID, status, web};
 use crate::flow::deployment::TargetEnvironment;

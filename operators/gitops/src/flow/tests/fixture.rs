@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::ids::*;
+use crate::rows::*;
 use serde_json::Value;
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Address, DbTimestamp, Filter, Ledger, Row, RowChange, RowKey, Sealer};
+use switchboard_sql::{Address, DbTimestamp, Filter, Ledger, Row, RowChange, RowKey, Sealer};
 
 use crate::flow::deployment::{self, DeploymentRows, TargetEnvironment};
 use crate::flow::tenant::{self, TenantNamespace};
@@ -37,9 +37,7 @@ impl FlowFixture {
     /// Creates one Argo CD instance and one tenant.
     pub async fn new() -> FlowFixture {
         let ledger =
-            Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-                .await
-                .unwrap();
+            Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
         ledger.migrate().await.unwrap();
         let namespace = TenantNamespace { name: "shop".into(), uid: "shop-uid".into() };
         let mut ids = 0;

@@ -1,6 +1,6 @@
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::{EngineInstance, Operation};
+use crate::ids::*;
+use crate::rows::{EngineInstance, Operation};
+use switchboard_sql::RowChange;
 
 use super::fixture::START;
 use crate::flow::KubernetesWrite;

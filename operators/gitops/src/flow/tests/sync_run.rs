@@ -1,7 +1,7 @@
+use crate::ids::*;
+use crate::rows::*;
 use serde_json::{Value, json};
-use switchboard_ledger::RowChange;
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::*;
+use switchboard_sql::RowChange;
 
 use super::fixture::{FlowFixture, UID, status, web};
 use crate::flow::sync_run::{self, SyncRunRows};

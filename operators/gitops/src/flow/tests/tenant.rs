@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
-use switchboard_ledger::ids::*;
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Filter, RowKey};
+use crate::ids::*;
+use crate::rows::*;
+use switchboard_sql::{Filter, RowKey};
 
 use super::fixture::{FlowFixture, UID, web};
 use crate::flow::tenant::{self, OwnEnvironmentRows, TenantRows};

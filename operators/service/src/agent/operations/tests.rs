@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_ledger::DbTimestamp;
-use switchboard_ledger::ids::OperationResource;
-use switchboard_ledger::rows::{ClusterUser, RepositoryCredentials};
+use switchboard_gitops::ids::OperationResource;
+use switchboard_gitops::rows::{ClusterUser, RepositoryCredentials};
+use switchboard_sql::DbTimestamp;
 
 use super::super::row_events::tests::{agent, ledger, operation};
 use super::*;
@@ -75,7 +75,7 @@ async fn a_created_application_needs_no_query() {
     let mut edited = served.clone();
     edited["spec"]["project"] = "other".into();
     assert!(!is_known(&edited));
-    let row = switchboard_ledger::ChangeEvent::Row { table: "application".into(), key: "row".into() };
+    let row = switchboard_sql::ChangeEvent::Row { table: "application".into(), key: "row".into() };
     assert_eq!(operations.0.application_cache().invalidate_changed(&[row]), [Unit::object("argocd", "web")]);
     assert!(!is_known(&served), "the row refers to another object now");
     operations.cache_created(&plan, invalidations);

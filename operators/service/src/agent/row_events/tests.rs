@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
 use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_ledger::ids::OperationResource;
-use switchboard_ledger::rows::{EngineInstance, KubernetesToDatabase};
-use switchboard_ledger::{Address, DbTimestamp, Filter, Ledger, RowChange, Sealer};
+use switchboard_gitops::ids::OperationResource;
+use switchboard_gitops::rows::{EngineInstance, KubernetesToDatabase};
+use switchboard_sql::{Address, DbTimestamp, Filter, Ledger, RowChange, Sealer};
 
 use super::*;
 use crate::store::Store;
@@ -12,7 +12,7 @@ use crate::{ids, instance};
 /// Returns a database with an Argo CD instance in the namespace `argocd`.
 pub async fn ledger() -> (Ledger, EngineInstance) {
     let ledger =
-        Ledger::open(&switchboard_ledger::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
+        Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
             .await
             .unwrap();
     ledger.migrate().await.unwrap();

@@ -5,7 +5,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use switchboard_gitops::kubeconfig;
 use switchboard_gitops::repository::without_login;
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
+use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
 use switchboard_object::causes::error_chain;
 
 use super::{ClusterConnector, account_name, objects, send};

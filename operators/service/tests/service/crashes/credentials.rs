@@ -1,7 +1,7 @@
 //! Flows of repository credentials.
 
 use serde_json::{Value, json};
-use switchboard_ledger::rows::RepositoryCredentials;
+use switchboard_gitops::rows::RepositoryCredentials;
 
 use super::{CrashCase, StepFuture, crash_tests, nothing};
 use crate::fixture::{CREDENTIAL_SECRET, CREDENTIALS, GROUP, ServiceFixture, decoded, send};

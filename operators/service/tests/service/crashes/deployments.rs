@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_gitops::kinds::deployment::FINALIZER;
-use switchboard_ledger::rows::Application;
+use switchboard_gitops::rows::Application;
 
 use super::{CrashCase, StepFuture, crash_tests, deployed, is_synced, nothing};
 use crate::fixture::{ARGO, ARGOCD, DEPLOYMENTS, GROUP, ServiceFixture, create, plain, send, uid};
@@ -202,9 +202,9 @@ fn the_status_of_argo_cd_is_reported() -> CrashCase {
 
 /// As in managed-gitops' end-to-end tests: a row, and a resource of any name.
 fn an_operation_of_another_client_is_completed() -> CrashCase {
-    use switchboard_ledger::ids::{OperationResource, OperationState};
-    use switchboard_ledger::rows::{ApplicationOwner, Operation};
-    use switchboard_ledger::{DbTimestamp, RowChange};
+    use switchboard_gitops::ids::{OperationResource, OperationState};
+    use switchboard_gitops::rows::{ApplicationOwner, Operation};
+    use switchboard_sql::{DbTimestamp, RowChange};
     fn change(fixture: &ServiceFixture) -> StepFuture<'_> {
         Box::pin(async {
             let row: Application = fixture.all().await.remove(0);

@@ -1,7 +1,7 @@
 //! Flows of environments, with a provided account and with one that the service creates.
 
 use serde_json::{Value, json};
-use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
+use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
 
 use super::{CrashCase, StepFuture, crash_tests, is_synced, nothing, synced};
 use crate::fixture::{

@@ -1,7 +1,7 @@
 //! Flows of moves between two Argo CD instances.
 
 use serde_json::Value;
-use switchboard_ledger::rows::fleet;
+use switchboard_gitops::rows::fleet;
 
 use super::{CrashCase, StepFuture, crash_tests, credentials, deployed, environments, synced};
 use crate::fixture::{ARGO, ARGOCD, ServiceFixture, uid};

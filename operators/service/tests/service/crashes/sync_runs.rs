@@ -1,7 +1,7 @@
 //! Flows of sync runs.
 
 use serde_json::json;
-use switchboard_ledger::rows::SyncOperation;
+use switchboard_gitops::rows::SyncOperation;
 
 use super::{CrashCase, StepFuture, crash_tests, synced};
 use crate::fixture::{SYNC_RUNS, ServiceFixture, plain, uid};

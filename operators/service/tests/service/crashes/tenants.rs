@@ -1,7 +1,7 @@
 //! Flows of whole namespaces.
 
 use serde_json::{Value, json};
-use switchboard_ledger::rows::ClusterUser;
+use switchboard_gitops::rows::ClusterUser;
 
 use super::{CrashCase, StepFuture, crash_tests, credentials, environments};
 use crate::fixture::{SYNC_RUNS, ServiceFixture, create, plain, send};
