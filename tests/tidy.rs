@@ -71,8 +71,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("operators/integrations", &["object", "chart", "kernel"]),
     ("operators/git", &[]),
     ("operators/engine", &["object", "chart", "git", "kernel"]),
-    ("operators/gitops", &["object", "git", "sql"]),
-    ("operators/service", &["object", "kernel", "sql", "gitops"]),
+    ("operators/gitops", &["object", "kernel", "sql", "git"]),
     ("app/rest", &["object", "gitops", "sql"]),
     ("app/console", &["object", "kernel", "plugs", "integrations", "gitops", "rest"]),
     (
@@ -95,7 +94,6 @@ const BORDERS: &[(&str, &[&str])] = &[
             "gitops",
             "sql",
             "rest",
-            "service",
             "greeter",
             "rogue",
         ],
@@ -219,11 +217,31 @@ fn modules_are_nouns_of_the_domain() {
 /// The kernel's modules that touch the world; all others of it decide.
 const SHELL: &[&str] = &["applier", "host", "journal", "listener", "rate_limiter", "watch"];
 
+/// The modules of the GitOps Service that touch the world; all others of it decide.
+const GITOPS_SHELL: &[&str] = &[
+    "agent/row_events",
+    "argocd/engine_client",
+    "backend",
+    "backup/adoption",
+    "deployment/failed_deployments",
+    "environment/cluster",
+    "external_checks",
+    "instance/fleet",
+    "metrics",
+    "moves/execution",
+    "network",
+    "operation/open_operations",
+    "operation/upkeep",
+    "store",
+    "tenant/settled_namespaces",
+];
+
 fn decides(path: &Path) -> bool {
+    if let Ok(module) = path.strip_prefix("operators/gitops/src") {
+        return !GITOPS_SHELL.iter().any(|shell| module.with_extension("").starts_with(shell));
+    }
     let Ok(module) = path.strip_prefix("kernel/kernel/src") else {
-        return ["operators/gitops/src", "kubernetes/object/src", "helm/template/src", "examples"]
-            .iter()
-            .any(|pure| path.starts_with(pure));
+        return ["kubernetes/object/src", "helm/template/src", "examples"].iter().any(|pure| path.starts_with(pure));
     };
     let top = module.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
     !top.is_some_and(|top| SHELL.contains(&top.trim_end_matches(".rs")))

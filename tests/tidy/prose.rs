@@ -21,7 +21,7 @@ const FOREIGN_LITERALS: &[&str] = &[
     // Lines of /etc/passwd and /etc/group.
     "hosting/sandbox/src/launcher/root.rs",
     // Kubeconfigs with the host `nobody`.
-    "operators/gitops/src/kubeconfig/tests.rs",
+    "operators/gitops/src/environment/kubeconfig/tests.rs",
 ];
 
 /// A comment, a string literal, or a paragraph of a document.

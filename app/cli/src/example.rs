@@ -7,11 +7,11 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde_json::Value;
 use switchboard_engine::kinds::{APPLICATIONS, PROJECTS};
+use switchboard_gitops::resources::DEPLOYMENTS;
 use switchboard_kernel::resource::Resource;
 use switchboard_object::yaml;
 use switchboard_plugs::kinds::built_in;
 use switchboard_plugs::model::{PLUGS, SOCKETS};
-use switchboard_service::resources::DEPLOYMENTS;
 
 use crate::failure::CommandError;
 use crate::stderr::print_stderr;

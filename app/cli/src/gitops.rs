@@ -32,10 +32,10 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use switchboard_gitops::fleet::moves::MoveError;
-use switchboard_service::ServiceError;
-use switchboard_service::backup::{BackupError, LineError};
-use switchboard_service::fleet::FleetError;
+use switchboard_gitops::ServiceError;
+use switchboard_gitops::backup::{BackupError, LineError};
+use switchboard_gitops::instance::fleet::FleetError;
+use switchboard_gitops::moves::MoveError;
 use switchboard_sql::LedgerError;
 use switchboard_sql::address::AddressError;
 use switchboard_sql::ledger::ConnectionProblem;

@@ -17,7 +17,7 @@ pub fn of(config: &Config, name: &str) -> Limits {
     let by_name = OperatorName::new(name);
     match KNOWN.parent_of(name) {
         Some(of @ ParentSection::Integrations) => config.limits_of_part(&by_name, of, &Limits::default()),
-        Some(of @ ParentSection::Gitops) => config.limits_of_part(&by_name, of, &switchboard_service::limits::limits()),
+        Some(of @ ParentSection::Gitops) => config.limits_of_part(&by_name, of, &switchboard_gitops::limits::limits()),
         // The only operator with several instances.
         Some(of @ ParentSection::Operator(_)) => config.limits_of_part(&by_name, of, &engine::limits()),
         None if name == switchboard_engine::operator::NAME => config.limits_of_part(

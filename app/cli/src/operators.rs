@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::Value;
+use switchboard_gitops::{agent, backend};
 use switchboard_greeter::Greeter;
-use switchboard_integrations::operator::{self as integrations, IntegrationsOperator};
+use switchboard_integrations::operator as integrations;
+use switchboard_integrations::operator::IntegrationsOperator;
 use switchboard_kernel::config::{Config, GitopsConfig, KnownOperators, ParentSection, PartOperator};
 use switchboard_kernel::operator::{
     DecideError, Declaration, ExternalAdapter, Operator, OperatorName, ServiceAccount, Unit,
@@ -15,7 +17,6 @@ use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_kernel::view::View;
 use switchboard_plugs::plug::PlugOptions;
 use switchboard_rogue::{Misbehavior, Rogue};
-use switchboard_service::{agent, backend};
 
 /// Names that `switchboard.yaml` may use.
 pub const KNOWN: KnownOperators<'_> = KnownOperators {

@@ -1,29 +1,24 @@
 //! Agent: writes rows as objects of Argo CD, and the status of Argo CD back to rows.
 
-mod application_cache;
-mod applications;
-mod argocd_objects;
-mod desired_objects;
-mod finished_moves;
-mod operations;
-mod orphans;
-mod row_events;
-mod step;
+pub(crate) mod row_events;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use switchboard_gitops::ids::{EngineClusterId, EngineInstanceId, Uid};
-use switchboard_gitops::rows::EngineInstance;
 use switchboard_kernel::operator::{ExternalAdapter, Operator};
 use switchboard_sql::{LedgerError, LedgerView};
 
-use crate::open_operations::OpenOperations;
-use crate::rows;
+use crate::argocd::operator::ArgoCdObjects;
+use crate::deployment::application_cache::ApplicationCache;
+use crate::deployment::application_operator::Applications;
+use crate::ids::{EngineClusterId, EngineInstanceId, Uid};
+use crate::operation::open_operations::OpenOperations;
+use crate::operation::operator::ObjectNames;
+use crate::operation::operator::Operations;
+use crate::related_rows;
+use crate::rows::EngineInstance;
 use crate::store::Store;
-use application_cache::ApplicationCache;
-use operations::ObjectNames;
 use row_events::OpenOperation;
 
 /// Operator of Operations.
@@ -45,14 +40,14 @@ pub const ORPHAN_GRACE: Duration = Duration::from_secs(10 * 60);
 /// Agent role. It serves every Argo CD instance of its own cluster that the database knows. Other clusters have agents
 /// of their own.
 #[derive(Clone)]
-pub struct Agent(Arc<AgentShared>);
+pub struct Agent(pub(crate) Arc<AgentShared>);
 
-struct AgentShared {
+pub(crate) struct AgentShared {
     store: Store,
     isolated: bool,
     orphan_grace: Duration,
     /// Identity of the agent's cluster.
-    cluster: Uid,
+    pub(crate) cluster: Uid,
     /// Rows of clusters that are known to be the agent's own. This never changes.
     local_clusters: Mutex<BTreeSet<EngineClusterId>>,
     /// Objects of open Operations, as they were last read.
@@ -88,24 +83,24 @@ impl Agent {
     /// Returns the operators of the role.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
         vec![
-            Arc::new(ExternalAdapter(operations::Operations(self.clone()))),
-            Arc::new(ExternalAdapter(applications::Applications(self.clone()))),
-            Arc::new(ExternalAdapter(argocd_objects::ArgoCdObjects::secrets(self.clone()))),
-            Arc::new(ExternalAdapter(argocd_objects::ArgoCdObjects::projects(self.clone()))),
+            Arc::new(ExternalAdapter(Operations(self.clone()))),
+            Arc::new(ExternalAdapter(Applications(self.clone()))),
+            Arc::new(ExternalAdapter(ArgoCdObjects::secrets(self.clone()))),
+            Arc::new(ExternalAdapter(ArgoCdObjects::projects(self.clone()))),
         ]
     }
 
-    fn store(&self) -> &Store {
+    pub(crate) fn store(&self) -> &Store {
         &self.0.store
     }
 
     /// Whether an Argo CD instance is on the agent's cluster.
-    async fn is_local(&self, view: &mut LedgerView, instance: &EngineInstance) -> Result<bool, LedgerError> {
+    pub(crate) async fn is_local(&self, view: &mut LedgerView, instance: &EngineInstance) -> Result<bool, LedgerError> {
         let local_clusters = || self.0.local_clusters.lock().unwrap_or_else(PoisonError::into_inner);
         if local_clusters().contains(&instance.cluster) {
             return Ok(true);
         }
-        let is_local = rows::is_on_cluster(view, instance, &self.0.cluster).await?;
+        let is_local = related_rows::is_on_cluster(view, instance, &self.0.cluster).await?;
         if is_local {
             local_clusters().insert(instance.cluster.clone());
         }
@@ -113,37 +108,37 @@ impl Agent {
     }
 
     /// Returns the Argo CD instance of a row, if it is on the agent's cluster.
-    async fn instance(
+    pub(crate) async fn instance(
         &self,
         view: &mut LedgerView,
         id: &EngineInstanceId,
     ) -> Result<Option<EngineInstance>, LedgerError> {
-        let Some(instance) = rows::instance(view, id).await? else { return Ok(None) };
+        let Some(instance) = related_rows::instance(view, id).await? else { return Ok(None) };
         Ok(self.is_local(view, &instance).await?.then_some(instance))
     }
 
-    fn is_isolated(&self) -> bool {
+    pub(crate) fn is_isolated(&self) -> bool {
         self.0.isolated
     }
 
-    fn open_operations(&self) -> MutexGuard<'_, OpenOperations<OpenOperation>> {
+    pub(crate) fn open_operations(&self) -> MutexGuard<'_, OpenOperations<OpenOperation>> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn orphan_grace(&self) -> Duration {
+    pub(crate) fn orphan_grace(&self) -> Duration {
         self.0.orphan_grace
     }
 
     /// Returns the cache of Applications.
-    fn application_cache(&self) -> MutexGuard<'_, ApplicationCache> {
+    pub(crate) fn application_cache(&self) -> MutexGuard<'_, ApplicationCache> {
         self.0.application_cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn cached_names(&self, operation: &str) -> Option<ObjectNames> {
+    pub(crate) fn cached_names(&self, operation: &str) -> Option<ObjectNames> {
         self.0.names.lock().unwrap_or_else(PoisonError::into_inner).get(operation).cloned()
     }
 
-    fn cache_names(&self, operation: &str, names: Option<ObjectNames>) {
+    pub(crate) fn cache_names(&self, operation: &str, names: Option<ObjectNames>) {
         let mut all = self.0.names.lock().unwrap_or_else(PoisonError::into_inner);
         match names {
             Some(names) if all.len() < MAX_CACHED_NAMES => drop(all.insert(operation.to_string(), names)),

@@ -1,14 +1,9 @@
 //! Conversion between database rows and Argo CD's objects and status, as pure functions in both directions.
 
-pub mod application;
-pub mod cluster_secret;
+pub(crate) mod desired_objects;
+pub(crate) mod engine_client;
 pub mod keys;
-pub mod new_namespace;
-pub mod operation;
-pub mod project;
-pub mod repository_secret;
-pub mod spec_field;
-pub mod status;
+pub(crate) mod operator;
 
 use crate::ids::{ManagedEnvironmentId, RepositoryCredentialsId, Uid, UserId};
 

@@ -1,39 +1,36 @@
 //! Backend: writes tenants' resources as rows, and rows back as the status of the resources.
 
-mod backend_state;
-mod credentials;
-mod deployments;
-mod environments;
-mod failed_deployments;
 mod row_events;
-mod sync_runs;
-mod tenants;
-mod unplaced;
-mod upkeep;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_gitops::flow::{credential, environment, recheck};
-use switchboard_gitops::ids::{EngineInstanceId, OperationId, Uid};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{AccessRule, Declaration, ExternalAdapter, Operator, OperatorName, Unit, Units};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
 use switchboard_sql::DbTimestamp;
 
-use self::failed_deployments::FailedDeployments;
-use self::unplaced::UnplacedDeployments;
+use crate::credential::operator::Credentials;
+use crate::deployment::failed_deployments::FailedDeployments;
+use crate::deployment::operator::Deployments;
+use crate::deployment::unplaced::UnplacedDeployments;
+use crate::environment::operator::Environments;
 use crate::external_checks::CheckQueue;
+use crate::ids::{EngineInstanceId, OperationId, Uid};
 use crate::network::{self, ExternalChecker};
-use crate::open_operations::OpenOperations;
+use crate::operation::open_operations::OpenOperations;
+use crate::operation::upkeep::Upkeep;
+use crate::related_rows::TenantResource;
 use crate::request::UnitRequest;
 use crate::resources::{CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, SECRETS, SYNC_RUNS};
-use crate::rows::TenantResource;
 use crate::store::Store;
-use backend_state::SettledNamespaces;
+use crate::sync_run::operator::SyncRuns;
+use crate::tenant::TenantNamespace;
+use crate::tenant::operator::Tenants;
+use crate::tenant::settled_namespaces::SettledNamespaces;
+use crate::{credential, environment, recheck};
 
 /// Operator of GitOpsDeployments.
 pub const DEPLOYMENTS_NAME: &str = "gitops-deployments";
@@ -91,17 +88,17 @@ impl Default for BackendSettings {
 
 /// Backend role.
 #[derive(Clone)]
-pub struct Backend(Arc<BackendShared>);
+pub struct Backend(pub(crate) Arc<BackendShared>);
 
-struct BackendShared {
+pub(crate) struct BackendShared {
     store: Store,
-    failing: FailedDeployments,
-    unplaced: UnplacedDeployments,
+    pub(crate) failing: FailedDeployments,
+    pub(crate) unplaced: UnplacedDeployments,
     settings: BackendSettings,
-    environments: Arc<CheckQueue<environment::ClusterCheck, environment::ClusterCheckResult>>,
+    pub(crate) environments: Arc<CheckQueue<environment::ClusterCheck, environment::ClusterCheckResult>>,
     /// Checks of service accounts to remove.
-    accounts: Arc<CheckQueue<environment::ClusterCheck, environment::ClusterCheckResult>>,
-    credentials: Arc<CheckQueue<credential::CredentialCheck, credential::CredentialCheckResult>>,
+    pub(crate) accounts: Arc<CheckQueue<environment::ClusterCheck, environment::ClusterCheckResult>>,
+    pub(crate) credentials: Arc<CheckQueue<credential::CredentialCheck, credential::CredentialCheckResult>>,
     /// Open Operations with their instances, according to the last events.
     open: Mutex<OpenOperations<EngineInstanceId>>,
     settled: SettledNamespaces,
@@ -133,12 +130,12 @@ impl Backend {
     /// cluster.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
         vec![
-            Arc::new(ExternalAdapter(deployments::Deployments(self.clone()))),
-            Arc::new(ExternalAdapter(sync_runs::SyncRuns(self.clone()))),
-            Arc::new(ExternalAdapter(environments::Environments(self.clone()))),
-            Arc::new(ExternalAdapter(credentials::Credentials(self.clone()))),
-            Arc::new(ExternalAdapter(tenants::Tenants(self.clone()))),
-            Arc::new(ExternalAdapter(upkeep::Upkeep(self.clone()))),
+            Arc::new(ExternalAdapter(Deployments(self.clone()))),
+            Arc::new(ExternalAdapter(SyncRuns(self.clone()))),
+            Arc::new(ExternalAdapter(Environments(self.clone()))),
+            Arc::new(ExternalAdapter(Credentials(self.clone()))),
+            Arc::new(ExternalAdapter(Tenants(self.clone()))),
+            Arc::new(ExternalAdapter(Upkeep(self.clone()))),
         ]
     }
 
@@ -162,20 +159,20 @@ impl Backend {
         );
     }
 
-    fn open_operations(&self) -> MutexGuard<'_, OpenOperations<EngineInstanceId>> {
+    pub(crate) fn open_operations(&self) -> MutexGuard<'_, OpenOperations<EngineInstanceId>> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn removals(&self) -> MutexGuard<'_, BTreeMap<OperationId, Unit>> {
+    pub(crate) fn removals(&self) -> MutexGuard<'_, BTreeMap<OperationId, Unit>> {
         self.0.removals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn settled(&self) -> &SettledNamespaces {
+    pub(crate) fn settled(&self) -> &SettledNamespaces {
         &self.0.settled
     }
 
     /// Returns the time of the next cleanup, to read and to set.
-    fn sweep(&self) -> MutexGuard<'_, Option<DbTimestamp>> {
+    pub(crate) fn sweep(&self) -> MutexGuard<'_, Option<DbTimestamp>> {
         self.0.sweep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -184,20 +181,24 @@ impl Backend {
         self.0.failing.count()
     }
 
-    fn store(&self) -> &Store {
+    pub(crate) fn store(&self) -> &Store {
         &self.0.store
     }
 
-    fn settings(&self) -> &BackendSettings {
+    pub(crate) fn settings(&self) -> &BackendSettings {
         &self.0.settings
     }
 
     /// Returns the interval of checks of a resource's credentials.
-    fn recheck_ms(&self, resource: &Uid) -> i64 {
+    pub(crate) fn recheck_ms(&self, resource: &Uid) -> i64 {
         recheck::recheck_interval_ms(i64::try_from(self.settings().recheck.as_millis()).unwrap_or(i64::MAX), resource)
     }
 
-    fn resource_ref<'a>(&'a self, request: &'a UnitRequest, tenant: Option<&'a TenantNamespace>) -> TenantResource<'a> {
+    pub(crate) fn resource_ref<'a>(
+        &'a self,
+        request: &'a UnitRequest,
+        tenant: Option<&'a TenantNamespace>,
+    ) -> TenantResource<'a> {
         let BackendSettings { shared_database, cluster, .. } = self.settings();
         TenantResource {
             namespace: &request.namespace,
@@ -210,7 +211,7 @@ impl Backend {
 }
 
 /// Returns the declaration of an operator that reads tenants' kinds and writes the status of its own kind.
-fn declaration(units: &Resource, more: &[&Resource]) -> Declaration {
+pub(crate) fn declaration(units: &Resource, more: &[&Resource]) -> Declaration {
     let mut inputs: BTreeSet<AccessRule> = more.iter().copied().map(AccessRule::every).collect();
     inputs.extend([AccessRule::every(&NAMESPACES), AccessRule::every(units)]);
     Declaration {
@@ -226,14 +227,14 @@ fn declaration(units: &Resource, more: &[&Resource]) -> Declaration {
 }
 
 /// Kinds that each operator reads beside its own.
-const READS: [(&Resource, &[&Resource]); 4] = [
+pub(crate) const READS: [(&Resource, &[&Resource]); 4] = [
     (&DEPLOYMENTS, &[&ENVIRONMENTS]),
     (&SYNC_RUNS, &[&DEPLOYMENTS]),
     (&ENVIRONMENTS, &[&SECRETS]),
     (&CREDENTIALS, &[&SECRETS]),
 ];
 
-fn declared(units: &Resource) -> Declaration {
+pub(crate) fn declared(units: &Resource) -> Declaration {
     let more = READS.iter().find(|(of, _)| *of == units).map_or(&[][..], |(_, more)| *more);
     declaration(units, more)
 }

@@ -12,11 +12,11 @@ use std::io::{BufRead, Write};
 use switchboard_sql::archive::StoredRow;
 use switchboard_sql::{Ledger, LedgerError, Row};
 
-use crate::fleet::{EngineClient, EngineError};
-use crate::settings;
-
 pub use adoption::AdoptionResult;
 pub use line::LineError;
+
+use crate::instance::fleet::{EngineClient, EngineError};
+use crate::settings;
 
 /// Maximum length of a line; a kubeconfig may take a megabyte.
 const MAX_LINE_BYTES: u64 = 16 << 20;
@@ -103,13 +103,13 @@ pub async fn restore(
 }
 
 fn is_backed_up((table, _): &StoredRow) -> bool {
-    let left_out = [switchboard_gitops::rows::Operation::TABLE, switchboard_gitops::rows::fleet::Move::TABLE];
+    let left_out = [crate::rows::Operation::TABLE, crate::rows::fleet::Move::TABLE];
     !left_out.contains(table)
 }
 
 /// Removes the move from a placement.
 fn without_move((table, mut values): StoredRow) -> StoredRow {
-    if table == switchboard_gitops::rows::fleet::Placement::TABLE
+    if table == crate::rows::fleet::Placement::TABLE
         && let Some(at) = table.columns.iter().position(|column| column.name == "move_id")
         && let Some(value) = values.get_mut(at)
     {

@@ -1,21 +1,25 @@
 //! Repository credential: from a tenant's Secret to one that Argo CD uses.
 
+pub mod kind;
+pub(crate) mod operator;
+pub mod repository_secret;
+
 use std::collections::BTreeSet;
 
-use crate::ids::{ApiRelation, ApiResource, EngineInstanceId, OperationId, OperationResource, RepositoryCredentialsId};
-use crate::rows::{ApiToDatabase, ClusterUser, EngineInstance, Operation, RepositoryCredentials as Row};
 use ring::digest::{SHA256, digest};
 use serde_json::json;
 use switchboard_sql::{RowChange, SecretString};
 
-use super::operation::{self, OperationRequest};
-use super::recheck::CheckSchedule;
-use super::tenant::TenantNamespace;
-use super::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::credential::kind::{CredentialOutcome, KIND, SECRET_TYPE, conditions};
+use crate::flow::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::ids::{ApiRelation, ApiResource, EngineInstanceId, OperationId, OperationResource, RepositoryCredentialsId};
 use crate::kinds::condition::{ConditionStatus, ERROR_OCCURRED};
-use crate::kinds::credential::{CredentialOutcome, KIND, SECRET_TYPE, conditions};
 use crate::kinds::{self, RepositoryCredential, field};
+use crate::operation::{self, OperationRequest};
+use crate::recheck::CheckSchedule;
 use crate::repository::{RepositoryLogin, has_login, login};
+use crate::rows::{ApiToDatabase, ClusterUser, EngineInstance, Operation, RepositoryCredentials as Row};
+use crate::tenant::TenantNamespace;
 
 /// Input of a decision about a credential.
 pub struct CredentialInput<'a> {
@@ -305,3 +309,6 @@ fn report(
         decision.writes.push(KubernetesWrite::Status(target, json!({ "conditions": updated })));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,31 +1,42 @@
 //! Deployment: from the tenant's resource to the row of an Application, and from Argo CD's status back to the resource.
 
+pub mod application;
+pub(crate) mod application_cache;
+pub(crate) mod application_operator;
+pub(crate) mod failed_deployments;
+pub mod kind;
+pub mod new_namespace;
+pub(crate) mod operator;
+pub(crate) mod orphans;
 mod removal;
+pub mod spec_field;
+pub mod status;
+pub(crate) mod unplaced;
 
 use std::collections::BTreeSet;
 
-use crate::ids::{
-    ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationId, OperationResource, OperationState,
-};
-use crate::rows::{
-    AppProjectRepository, Application, ApplicationOwner, ApplicationState, ClusterUser, DeploymentToApplication,
-    EngineInstance, Operation, SyncOperation,
-};
 use serde_json::json;
 use switchboard_sql::RowChange;
 
 pub use removal::{delete_rows, removal_id, removal_of};
 
-use super::operation::{self, OperationRequest};
-use super::tenant::{self, TenantNamespace};
-use super::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
-use crate::argo::spec_field::{self, ApplicationSpec};
-use crate::argo::{self, DEFAULT_PROJECT, IN_CLUSTER};
-use crate::kinds::condition::{self, ConditionStatus, ERROR_OCCURRED, UNKNOWN_ERROR};
-use crate::kinds::deployment::{
+use crate::argocd::{self, DEFAULT_PROJECT, IN_CLUSTER};
+use crate::deployment::kind::{
     BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, DeploymentStatus, KIND, NO_OWN_CLUSTER, SyncMode,
 };
+use crate::deployment::spec_field::ApplicationSpec;
+use crate::flow::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::ids::{
+    ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationId, OperationResource, OperationState,
+};
+use crate::kinds::condition::{self, ConditionStatus, ERROR_OCCURRED, UNKNOWN_ERROR};
 use crate::kinds::{self, GitOpsDeployment};
+use crate::operation::{self, OperationRequest};
+use crate::rows::{
+    AppProjectRepository, Application, ApplicationOwner, ApplicationState, ClusterUser, DeploymentToApplication,
+    EngineInstance, Operation, SyncOperation,
+};
+use crate::tenant::{self, TenantNamespace};
 
 /// Input of a decision about a deployment.
 pub struct DeploymentInput<'a> {
@@ -139,7 +150,7 @@ fn reconcile(
     }
     let (environment, destination) = match input.environment {
         TargetEnvironment::OwnNamespace(environment) => (environment, IN_CLUSTER.to_string()),
-        TargetEnvironment::Managed(environment) => (environment, argo::environment_name(environment)),
+        TargetEnvironment::Managed(environment) => (environment, argocd::environment_name(environment)),
         TargetEnvironment::Unusable => {
             let said = match known {
                 _ if live.spec.destination.environment.is_empty() => NO_OWN_CLUSTER,
@@ -199,11 +210,11 @@ fn reconcile(
 }
 
 fn spec_field_text(input: &DeploymentInput<'_>, live: &GitOpsDeployment, destination: &str) -> String {
-    let project = if input.isolated { argo::project_name(&input.user.id) } else { DEFAULT_PROJECT.to_string() };
+    let project = if input.isolated { argocd::project_name(&input.user.id) } else { DEFAULT_PROJECT.to_string() };
     let own = &input.namespace.name;
     let wanted = &live.spec.destination.namespace;
     spec_field::write(&ApplicationSpec {
-        name: &argo::application_name(&live.metadata.id()),
+        name: &argocd::application_name(&live.metadata.id()),
         namespace: &input.instance.namespace,
         destination_namespace: if wanted.is_empty() { own } else { wanted },
         destination_name: destination,
@@ -227,7 +238,7 @@ fn insert(
     let uid = live.metadata.id();
     let application = Application {
         id: ApplicationId::from(id()),
-        name: argo::application_name(&uid),
+        name: argocd::application_name(&uid),
         spec_field,
         instance: input.instance.id.clone(),
         environment: Some(environment.clone()),
@@ -266,8 +277,13 @@ fn report_refusal(
 fn reported(input: &DeploymentInput<'_>, live: &GitOpsDeployment, known: Option<&DeploymentRows>) -> DeploymentStatus {
     let packed = known.and_then(|known| known.state.as_ref()).and_then(|state| state.status.as_deref());
     // An unreadable report is ignored; the next one replaces it.
-    match packed.and_then(|packed| argo::status::unpack(packed).ok()) {
-        Some(said) => argo::status::deployment_status(&live.status, &said, input.compared_environment, input.now.text),
+    match packed.and_then(|packed| crate::deployment::status::unpack(packed).ok()) {
+        Some(said) => crate::deployment::status::deployment_status(
+            &live.status,
+            &said,
+            input.compared_environment,
+            input.now.text,
+        ),
         None => live.status.clone(),
     }
 }
@@ -323,3 +339,6 @@ fn target(resource: &GitOpsDeployment) -> WriteTarget {
         name: resource.metadata.name.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,36 +3,40 @@
 //! Whether a cluster accepts the credentials is checked by the caller: the check is part of the decision, and its
 //! result is part of the next input.
 
+pub mod cluster;
 mod cluster_check;
+pub mod cluster_secret;
 mod input;
+pub mod kind;
+pub mod kubeconfig;
+pub(crate) mod operator;
 pub mod service_account;
 pub mod teardown;
 
-use crate::ids::{
-    ApiRelation, ApiResource, AppProjectManagedEnvironmentId, CredentialsId, EngineInstanceId, ManagedEnvironmentId,
-    OperationId, OperationResource,
-};
-use crate::rows::tenant_clusters::ServiceAccount;
-use crate::rows::{
-    ApiToDatabase, AppProjectManagedEnvironment, Application, ClusterCredentials, ManagedEnvironment as Row,
-};
 use ring::digest::{SHA256, digest};
 use serde_json::json;
-use switchboard_sql::RowChange;
-use switchboard_sql::{DbTimestamp, SecretString};
+use switchboard_sql::{DbTimestamp, RowChange, SecretString};
 
 pub use cluster_check::{ClusterCheck, ClusterCheckResult, ClusterChecks};
 pub use input::{EnvironmentInput, EnvironmentRows, KubeconfigSecret};
 
-use super::operation::{self, OperationRequest};
-use super::recheck::CheckSchedule;
-use super::tenant;
-use super::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
-use crate::argo::spec_field;
+use crate::deployment::spec_field;
+use crate::environment::kind::{CONDITION, EnvironmentReason, KIND, SECRET_KEY, SECRET_TYPE};
+use crate::environment::kubeconfig::KubeconfigAccess;
+use crate::flow::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::ids::{
+    ApiRelation, ApiResource, AppProjectManagedEnvironmentId, CredentialsId, EngineInstanceId, ManagedEnvironmentId,
+    OperationId, OperationResource,
+};
 use crate::kinds::condition::{ConditionStatus, set_meta};
-use crate::kinds::environment::{CONDITION, EnvironmentReason, KIND, SECRET_KEY, SECRET_TYPE};
 use crate::kinds::{self, ManagedEnvironment};
-use crate::kubeconfig::{self, KubeconfigAccess};
+use crate::operation::{self, OperationRequest};
+use crate::recheck::CheckSchedule;
+use crate::rows::tenant_clusters::ServiceAccount;
+use crate::rows::{
+    ApiToDatabase, AppProjectManagedEnvironment, Application, ClusterCredentials, ManagedEnvironment as Row,
+};
+use crate::tenant;
 
 /// Namespace of the service accounts that are created on clusters.
 const SERVICE_ACCOUNT_NAMESPACE: &str = "kube-system";
@@ -369,3 +373,6 @@ fn report(
         decision.writes.push(KubernetesWrite::Status(target, json!(status)));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,9 @@
 //! Errors of units.
 
-use switchboard_gitops::argo::cluster_secret::ClusterSecretError;
-use switchboard_gitops::argo::status::StatusError;
 use switchboard_sql::LedgerError;
+
+use crate::deployment::status::StatusError;
+use crate::environment::cluster_secret::ClusterSecretError;
 
 /// Error of a decision.
 #[derive(Debug, thiserror::Error)]

@@ -16,14 +16,8 @@
 //! trigger. Checks ([`environment::ClusterCheck`],
 //! [`credential::CredentialCheck`]) are executed by a caller with network access, and their results are kept until the digest changes.
 
-pub mod agent;
-pub mod credential;
-pub mod deployment;
-pub mod environment;
-pub mod operation;
-pub mod recheck;
-pub mod sync_run;
-pub mod tenant;
+#[cfg(test)]
+pub(crate) mod fixture;
 
 use serde_json::Value;
 use switchboard_sql::{DbTimestamp, RowChange};
@@ -82,6 +76,3 @@ impl ReconcileResult {
         self.requeue_after_ms = Some(self.requeue_after_ms.map_or(ms, |sooner| sooner.min(ms)));
     }
 }
-
-#[cfg(test)]
-mod tests;

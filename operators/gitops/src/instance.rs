@@ -2,19 +2,25 @@
 //!
 //! Argo CD's own workloads are not included; they are installed by a release manifest, a chart or an operator.
 
+pub mod fleet;
+pub(crate) mod membership;
 mod objects;
+pub(crate) mod ownership;
+pub(crate) mod rebuild;
+pub(crate) mod removal;
+pub(crate) mod tracking;
 
-use crate::ids::{
-    CredentialsId, EngineClusterId, EngineInstanceId, InstanceState, KubernetesRelation, KubernetesResource, Uid,
-};
-use crate::rows::fleet::Member;
-use crate::rows::{ClusterCredentials, EngineCluster, EngineInstance, KubernetesToDatabase};
 use switchboard_sql::{DbTimestamp, RowChange};
 
 pub use objects::{InstanceScope, configuration, definitions};
 
-use super::placement::{MAX_APPLICATIONS, MAX_ENVIRONMENTS};
-use crate::flow::tenant::TenantNamespace;
+use crate::ids::{
+    CredentialsId, EngineClusterId, EngineInstanceId, InstanceState, KubernetesRelation, KubernetesResource, Uid,
+};
+use crate::placement::assignment::{MAX_APPLICATIONS, MAX_ENVIRONMENTS};
+use crate::rows::fleet::Member;
+use crate::rows::{ClusterCredentials, EngineCluster, EngineInstance, KubernetesToDatabase};
+use crate::tenant::TenantNamespace;
 
 /// Input of the registration of an Argo CD instance.
 pub struct InstanceRegistration<'a> {
@@ -150,3 +156,6 @@ fn mapping(uid: &Uid, relation: KubernetesRelation, key: &str) -> RowChange {
         relation_key: key.to_string(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
-use switchboard_gitops::fleet::{InstanceCandidate, moves};
-use switchboard_gitops::ids::{EngineClusterId, KubernetesRelation, OperationResource, OperationState, Uid};
-use switchboard_gitops::kinds;
-use switchboard_gitops::rows::fleet::Move;
-use switchboard_gitops::rows::{DeploymentToApplication, KubernetesToDatabase, Operation};
 use switchboard_sql::{Filter, Ledger};
 
-use crate::fleet::{EngineClient, FleetError, FleetInstance, entries};
-use crate::rows;
+use crate::argocd::{API_VERSION, DATABASE_ID};
+use crate::deployment::application;
+use crate::ids::{EngineClusterId, KubernetesRelation, OperationResource, OperationState, Uid};
+use crate::instance::fleet::{EngineClient, FleetError, FleetInstance, entries};
+use crate::placement::InstanceCandidate;
+use crate::rows::fleet::Move;
+use crate::rows::{DeploymentToApplication, KubernetesToDatabase, Operation};
+use crate::{kinds, moves, related_rows};
 
 /// Age in seconds up to which the last comparison of an Application counts as reconciled, as in managed-gitops.
 const RECONCILED_S: i64 = 180;
@@ -129,7 +129,7 @@ async fn count_rows(ledger: &Ledger) -> Result<GitOpsCounts, FleetError> {
     let failed: BTreeSet<String> =
         view.list::<Operation>(&failed).await?.into_iter().map(|row| row.resource_id).collect();
     for id in &failed {
-        let about = rows::operations(&mut view, id).await?;
+        let about = related_rows::operations(&mut view, id).await?;
         let about = about.iter().filter(|row| row.resource == OperationResource::Application);
         // A later success makes up for a failure.
         let newest = about.max_by_key(|row| row.created_on);
@@ -151,7 +151,7 @@ async fn count_objects(engine: &EngineClient, instances: &[FleetInstance]) -> Re
     // Namespaces of the same name are on different clusters, of which one is queried.
     let places: BTreeSet<&str> = instances.iter().map(|entry| entry.candidate.instance.namespace.as_str()).collect();
     for namespace in places {
-        operations += engine.list(kinds::API_VERSION, kinds::operation::KIND, namespace, "").await?.len() as u64;
+        operations += engine.list(kinds::API_VERSION, crate::operation::kind::KIND, namespace, "").await?.len() as u64;
         applications.extend(engine.list(API_VERSION, application::KIND, namespace, DATABASE_ID).await?);
     }
     Ok(EngineCounts { operations, reconciled_percent: reconciled(&applications, Timestamp::now()) })
@@ -210,7 +210,7 @@ fn gauges(counts: &GitOpsCounts) -> String {
     let each = |value: &dyn Fn(&FleetInstance) -> f64| -> Vec<(String, f64)> {
         counts.instances.iter().map(|entry| (labels(counts, entry), value(entry))).collect()
     };
-    let limit = |of: fn(&switchboard_gitops::rows::fleet::Member) -> i64| {
+    let limit = |of: fn(&crate::rows::fleet::Member) -> i64| {
         move |entry: &FleetInstance| entry.candidate.member.as_ref().map_or(0.0, |member| of(member) as f64)
     };
     let name = "switchboard_gitops_instance_applications";

@@ -23,18 +23,23 @@
 //! - The rows name the target only after the source has released every Application.                    // test: guarantees_two_instances_never_deploy_at_once
 
 mod cutover;
+pub(crate) mod execution;
+pub(crate) mod finished_moves;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub(crate) mod move_inputs;
 mod skip_reconcile;
 mod steps;
 
-use crate::ids::{EngineInstanceId, MoveId, MoveStep};
-use crate::rows::fleet::{Move, Placement};
-use crate::rows::{Application, ClusterAccess, EngineInstance, Operation, RepositoryCredentials};
 use serde_json::Value;
 use switchboard_sql::{DbTimestamp, RowChange};
 
-use crate::flow::WriteTarget;
-
 pub use skip_reconcile::{delete_write, is_owned_by_move, is_paused_by, owning_move, resume_object};
+
+use crate::flow::WriteTarget;
+use crate::ids::{EngineInstanceId, MoveId, MoveStep};
+use crate::rows::fleet::{Move, Placement};
+use crate::rows::{Application, ClusterAccess, EngineInstance, Operation, RepositoryCredentials};
 
 /// Time for running Operations to finish before the move is rolled back.
 pub const FREEZE_MS: i64 = 12 * 60 * 1000;
@@ -224,3 +229,6 @@ fn in_step_ms(state: &MoveState<'_>) -> i64 {
 fn source_namespace<'a>(state: &MoveState<'a>) -> &'a str {
     state.source.map_or("", |source| source.namespace.as_str())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,21 +1,19 @@
 //! Runs the external checks of clusters and git servers, beside the units and with limited concurrency.
 
-pub mod cluster;
-
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use switchboard_gitops::flow::{credential, environment};
-use switchboard_gitops::kinds::credential::CredentialOutcome;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_sql::DbTimestamp;
 use tokio::sync::Semaphore;
 
+use crate::credential::kind::CredentialOutcome;
 use crate::external_checks::CheckQueue;
+use crate::{credential, environment};
 
 /// Concurrent checks of one tenant. A tenant with unresponsive clusters only delays itself.
 const MAX_PER_TENANT: usize = 2;
@@ -147,7 +145,7 @@ impl<N: ExternalChecker> AsyncCheck<environment::ClusterCheck, environment::Clus
     }
 
     fn timeout_answer(&self, question: &environment::ClusterCheck) -> environment::ClusterCheckResult {
-        cluster::timeout_answer(question)
+        crate::environment::cluster::timeout_answer(question)
     }
 
     fn should_retry(&self, answer: &environment::ClusterCheckResult) -> bool {

@@ -3,14 +3,22 @@
 //! The row is authoritative. It is committed with the change it is about, and the database notifies the agent. The
 //! object only repeats the notification in case it was lost.
 
+pub mod agent;
+pub mod kind;
+pub mod notify;
+pub mod open_operations;
+pub(crate) mod operator;
+pub(crate) mod step;
+pub(crate) mod upkeep;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::{EngineInstanceId, OperationId, OperationResource, OperationState, UserId};
-use crate::rows::{EngineInstance, Operation};
 use switchboard_sql::{DbTimestamp, RowChange};
 
-use super::{KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::flow::{KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::ids::{EngineInstanceId, OperationId, OperationResource, OperationState, UserId};
 use crate::kinds;
+use crate::rows::{EngineInstance, Operation};
 
 /// Time after which an unfinished Operation is reported as an error.
 pub const DEADLINE_MS: i64 = 10 * 60 * 1000;
@@ -173,7 +181,7 @@ pub fn garbage_collect(
             let namespace = places.get(&row.instance).filter(|namespace| !is_notified(&row.id, namespace));
             decision
                 .writes
-                .extend(namespace.map(|n| KubernetesWrite::Create(kinds::operation::object(&row.id, n, false))));
+                .extend(namespace.map(|n| KubernetesWrite::Create(crate::operation::kind::object(&row.id, n, false))));
         } else if now.since_ms(row.last_state_update) > retention_ms(row) {
             decision.changes.push(RowChange::delete(row));
         } else {
@@ -204,8 +212,11 @@ fn retention_ms(row: &Operation) -> i64 {
 fn target(namespace: &str, name: &str) -> WriteTarget {
     WriteTarget {
         api_version: kinds::API_VERSION,
-        kind: kinds::operation::KIND,
+        kind: crate::operation::kind::KIND,
         namespace: namespace.to_string(),
         name: name.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

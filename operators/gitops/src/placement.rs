@@ -15,16 +15,18 @@
 //!    `None`, the Operation waits. Only the move may change an Application for which [`moves::is_owned_by_move`] is true.
 //! 3. Use the status of an Application only if [`is_assigned_instance`] is true.
 
-pub mod moves;
-pub mod placement;
-pub mod setup;
+pub mod assignment;
+pub(crate) mod listing;
+pub(crate) mod names;
+pub mod selection;
+
+use switchboard_sql::RowChange;
+
+pub use crate::placement::assignment::{IncomingLoad, InstanceCandidate, NoCapacity, PlacementDecision, place};
 
 use crate::ids::{ManagedEnvironmentId, UserId};
 use crate::rows::fleet::Placement;
 use crate::rows::{Application, EngineInstance};
-use switchboard_sql::RowChange;
-
-pub use placement::{IncomingLoad, InstanceCandidate, NoCapacity, PlacementDecision, place};
 
 /// Key of a placement: one tenant's Applications for one environment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use switchboard_gitops::fleet::moves;
-use switchboard_gitops::flow::operation::REMOVAL_PREFIX;
-use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
-use switchboard_gitops::ids::{
+use switchboard_sql::{Filter, LedgerError, LedgerView, RowKey};
+
+use crate::ids::{
     ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, KubernetesResource,
     ManagedEnvironmentId, OperationId, OperationResource, OperationState, Uid, UserId,
 };
-use switchboard_gitops::rows::fleet::Move;
-use switchboard_gitops::rows::tenant_clusters::{ServiceAccount, TenantCluster};
-use switchboard_gitops::rows::{
+use crate::operation::REMOVAL_PREFIX;
+use crate::rows::fleet::Move;
+use crate::rows::tenant_clusters::{ServiceAccount, TenantCluster};
+use crate::rows::{
     ApiToDatabase, Application, ApplicationOwner, ClusterAccess, ClusterUser, DeploymentToApplication, EngineInstance,
     KubernetesToDatabase, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
-use switchboard_sql::{Filter, LedgerError, LedgerView, RowKey};
+use crate::tenant::TenantNamespace;
+use crate::{credential, deployment, environment, moves, sync_run};
 
 /// Delay before rows are read again after a database error.
 pub const RETRY_DELAY: Duration = Duration::from_secs(1);

@@ -4,15 +4,15 @@ use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_gitops::flow::DecisionTime;
-use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_kernel::operator::{DecideError, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_sql::DbTimestamp;
 
 use crate::error::ServiceError;
+use crate::flow::DecisionTime;
 use crate::resources::NAMESPACES;
+use crate::tenant::TenantNamespace;
 
 /// Inputs of a unit of the backend. The journal stores them without the values of Secrets.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! Settings of a backend, stored for commands that only have the database.
 
-use switchboard_gitops::rows::settings::Setting;
 use switchboard_sql::{Ledger, LedgerError, RowChange, RowKey};
 
 use crate::error::ServiceError;
-use crate::ids;
+use crate::random_id;
+use crate::rows::settings::Setting;
 use crate::store::Store;
 
 /// Whether tenants have projects of their own.
@@ -51,7 +51,7 @@ pub async fn get_or_create_database_id(ledger: &Ledger) -> Result<String, Ledger
     if let Some(known) = database_id(ledger).await? {
         return Ok(known);
     }
-    let created = ids::new();
+    let created = random_id::new();
     save_database_id(ledger, &created).await?;
     // Another process may have created one first.
     Ok(database_id(ledger).await?.unwrap_or(created))

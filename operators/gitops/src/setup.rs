@@ -3,19 +3,20 @@
 use http::Request;
 use kube::Client;
 use serde_json::{Value, json};
-use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_gitops::ids::Uid;
-use switchboard_gitops::kinds::CRDS;
-use switchboard_gitops::rows::EngineInstance;
 use switchboard_object::causes::error_chain;
 use switchboard_object::yaml;
 use switchboard_sql::{DbTimestamp, Filter};
 
 use crate::error::ServiceError;
-use crate::fleet::EngineClient;
+use crate::ids::Uid;
+use crate::instance::fleet::EngineClient;
+use crate::kinds::CRDS;
+use crate::placement::selection;
 use crate::request::text;
+use crate::rows::EngineInstance;
 use crate::store::Store;
-use crate::{ids, instance, rows, settings};
+use crate::tenant::TenantNamespace;
+use crate::{random_id, related_rows, settings};
 
 /// Namespace whose uid identifies a cluster; also the identity of a cluster without that namespace.
 pub const SYSTEM_NAMESPACE: &str = "kube-system";
@@ -91,7 +92,9 @@ pub async fn first_instance(store: &Store, client: &Client, name: &str, now: DbT
     let cluster = cluster_uid(client).await?;
     if known.is_empty() {
         let Some(found) = namespace(client, name).await? else { return Ok(false) };
-        store.transact(async |view| Ok((instance::register(view, &cluster, &found, ids::new, now).await?, ()))).await?;
+        store
+            .transact(async |view| Ok((selection::register(view, &cluster, &found, random_id::new, now).await?, ())))
+            .await?;
     }
     mark_namespaces(store, client, &cluster, known.is_empty()).await?;
     Ok(true)
@@ -105,7 +108,7 @@ async fn mark_namespaces(store: &Store, client: &Client, cluster: &Uid, force: b
     let mut view = store.ledger().view().await.map_err(ServiceError::from)?;
     let mut places = Vec::new();
     for instance in view.list::<EngineInstance>(&Filter::all()).await.map_err(ServiceError::from)? {
-        if rows::is_on_cluster(&mut view, &instance, cluster).await.map_err(ServiceError::from)? {
+        if related_rows::is_on_cluster(&mut view, &instance, cluster).await.map_err(ServiceError::from)? {
             places.push(instance.namespace);
         }
     }
@@ -141,7 +144,7 @@ pub async fn has_instance(store: &Store, cluster: &Uid) -> Result<bool, ServiceE
     let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
     let mut found = instances.is_empty();
     for instance in &instances {
-        found = found || rows::is_on_cluster(&mut view, instance, cluster).await?;
+        found = found || related_rows::is_on_cluster(&mut view, instance, cluster).await?;
     }
     view.end();
     Ok(found)

@@ -165,7 +165,7 @@ mod tests {
     /// Returns a store whose runtime continues while a thread blocks.
     fn store(runtime: &tokio::runtime::Runtime) -> Store {
         let address = Address::parse("sqlite::memory:").unwrap();
-        let ledger = runtime.block_on(Ledger::open(&switchboard_gitops::SCHEMA, &address, Sealer::plain())).unwrap();
+        let ledger = runtime.block_on(Ledger::open(&crate::SCHEMA, &address, Sealer::plain())).unwrap();
         Store::new(ledger, runtime.handle().clone())
     }
 

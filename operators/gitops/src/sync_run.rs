@@ -1,19 +1,23 @@
 //! Sync run: one sync of a deployment to a revision.
 
-use crate::ids::{
-    ApiRelation, ApiResource, DesiredState, OperationId, OperationResource, OperationState, SyncOperationId,
-};
-use crate::rows::{ApiToDatabase, Application, ClusterUser, Operation, SyncOperation};
+pub mod argocd_operation;
+pub mod kind;
+pub(crate) mod operator;
+
 use serde_json::{Value, json};
 use switchboard_sql::RowChange;
 
-use super::operation::{self, OperationRequest, STOP_PREFIX};
-use super::tenant::TenantNamespace;
-use super::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::deployment::kind::SyncMode;
+use crate::flow::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::ids::{
+    ApiRelation, ApiResource, DesiredState, OperationId, OperationResource, OperationState, SyncOperationId,
+};
 use crate::kinds::condition::{self, ConditionStatus, DeploymentCondition, ERROR_OCCURRED, UNKNOWN_ERROR};
-use crate::kinds::deployment::SyncMode;
-use crate::kinds::sync_run::{KIND, NAME_IMMUTABLE, REVISION_IMMUTABLE, SyncRunStatus, automated_not_allowed};
 use crate::kinds::{self, GitOpsDeployment, SyncRun};
+use crate::operation::{self, OperationRequest, STOP_PREFIX};
+use crate::rows::{ApiToDatabase, Application, ClusterUser, Operation, SyncOperation};
+use crate::sync_run::kind::{KIND, NAME_IMMUTABLE, REVISION_IMMUTABLE, SyncRunStatus, automated_not_allowed};
+use crate::tenant::TenantNamespace;
 
 /// Error message for a missing Application, the same as the agent's.
 pub(crate) const NO_APPLICATION: &str = "the Application does not exist";
@@ -73,12 +77,12 @@ pub fn decide(input: &SyncRunInput<'_>, id: impl FnMut() -> String) -> Reconcile
 
 /// Makes the deployment the owner of a run, unless a deployment owns it already.
 fn add_owner(run: &SyncRun, deployment: &GitOpsDeployment, decision: &mut ReconcileResult) {
-    let is_deployment = |owner: &Value| owner["kind"] == kinds::deployment::KIND;
+    let is_deployment = |owner: &Value| owner["kind"] == crate::deployment::kind::KIND;
     if deployment.metadata.is_deleted() || run.metadata.owner_references.iter().any(is_deployment) {
         return;
     }
     let owner = json!({
-        "apiVersion": kinds::API_VERSION, "kind": kinds::deployment::KIND,
+        "apiVersion": kinds::API_VERSION, "kind": crate::deployment::kind::KIND,
         "name": deployment.metadata.name, "uid": deployment.metadata.uid,
     });
     let owners: Vec<&Value> = run.metadata.owner_references.iter().chain([&owner]).collect();
@@ -292,3 +296,6 @@ fn write(run: &SyncRun, status: &SyncRunStatus, decision: &mut ReconcileResult) 
         decision.writes.push(KubernetesWrite::Status(target(run), json!(status)));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,24 +1,28 @@
 //! Tenants. A tenant is a namespace, identified by its UID: a recreated namespace is another tenant.
 
+pub mod desired_project;
+pub(crate) mod operator;
+pub mod project;
 mod removal;
+pub(crate) mod settled_namespaces;
 
 use std::collections::BTreeSet;
+
+use switchboard_sql::{DbTimestamp, RowChange};
+
+pub use removal::{OwnEnvironmentRows, TenantRows, remove};
 
 use crate::ids::{
     AppProjectRepositoryId, CredentialsId, EngineInstanceId, KubernetesRelation, KubernetesResource,
     ManagedEnvironmentId, OperationId, OperationResource, Uid, UserId,
 };
+use crate::kinds::field;
+use crate::operation::{self, OperationRequest};
+use crate::repository::{has_login, is_pattern};
 use crate::rows::{
     AppProjectRepository, ClusterAccess, ClusterCredentials, ClusterUser, KubernetesToDatabase, ManagedEnvironment,
     Operation,
 };
-use switchboard_sql::{DbTimestamp, RowChange};
-
-pub use removal::{OwnEnvironmentRows, TenantRows, remove};
-
-use super::operation::{self, OperationRequest};
-use crate::kinds::field;
-use crate::repository::{has_login, is_pattern};
 
 /// Placeholder in unused credentials of the cluster Argo CD runs on, the same as in managed-gitops.
 const PLACEHOLDER_TOKEN: &str = "serviceaccount_bearer_token";
@@ -159,3 +163,6 @@ pub fn repositories(
     changes.extend(new.filter(|url| field::validate("", url).is_ok()).map(&mut add));
     changes
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,11 @@
 //! Decisions as mutations of the kernel.
 
 use serde_json::Value;
-use switchboard_gitops::flow::{KubernetesWrite, WriteTarget};
 use switchboard_kernel::plan::{Mutation, PatchType};
 use switchboard_kernel::resource::Resource;
 use switchboard_kernel::topology::ClusterType;
 
+use crate::flow::{KubernetesWrite, WriteTarget};
 use crate::resources;
 
 /// Converts a write to a mutation for a cluster. A status is replaced in `live`, the object that the decision was based

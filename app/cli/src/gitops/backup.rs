@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use switchboard_service::backup;
+use switchboard_gitops::backup;
 
 use super::existing_database::ExistingDatabaseArgs;
 use crate::failure::CommandError;

@@ -10,12 +10,12 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use switchboard_gitops::fleet::PlacementKey;
-use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
 use switchboard_gitops::ids::{EngineInstanceId, InstanceState, MoveStep};
+use switchboard_gitops::instance::fleet::{Fleet, FleetInstance, InstanceSpec};
+use switchboard_gitops::instance::{InstanceLimits, InstanceScope};
+use switchboard_gitops::placement::PlacementKey;
 use switchboard_gitops::rows::fleet::Placement;
-use switchboard_service::fleet::{Fleet, FleetInstance, InstanceSpec};
-use switchboard_service::{Store, settings};
+use switchboard_gitops::{Store, settings};
 
 use self::table::FleetTable;
 use super::admin_args::AdminArgs;

@@ -10,9 +10,8 @@ use clap::Args;
 use http::Request;
 use serde::Serialize;
 use serde_json::Value;
-use switchboard_gitops::argo;
-use switchboard_service::backup;
-use switchboard_service::fleet::EngineClient;
+use switchboard_gitops::instance::fleet::EngineClient;
+use switchboard_gitops::{argocd, backup};
 
 use super::admin_args::AdminArgs;
 use crate::failure::CommandError;
@@ -102,7 +101,7 @@ impl Restore {
 
 /// Lists Applications once to check the connection. A cluster without the kind has no Applications.
 async fn check_cluster(client: &kube::Client) -> Result<(), CommandError> {
-    let path = format!("/apis/{}/applications?limit=1", argo::API_VERSION);
+    let path = format!("/apis/{}/applications?limit=1", argocd::API_VERSION);
     match client.request::<Value>(Request::get(path).body(Vec::new())?).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

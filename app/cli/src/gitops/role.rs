@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use switchboard_gitops::limits;
 use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, GITOPS_NAMESPACE, GitopsConfig, OptionSource};
 use switchboard_kernel::topology::{ClusterName, Topology};
-use switchboard_service::limits;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::database::DatabaseArgs;

@@ -9,7 +9,7 @@ use http::header::{ETAG, IF_MATCH, LOCATION};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_gitops::kinds::deployment::{
+use switchboard_gitops::deployment::kind::{
     DeploymentDestination, DeploymentSource, FINALIZER, KIND, SyncMode, SyncPolicy,
 };
 use switchboard_gitops::kinds::{API_VERSION, DeploymentCondition, GitOpsDeployment};

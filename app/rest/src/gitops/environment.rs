@@ -11,7 +11,7 @@ use http::header::{ETAG, LOCATION};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_gitops::kinds::environment::{CONDITION, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
+use switchboard_gitops::environment::kind::{CONDITION, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, ConditionStatus, ManagedEnvironment};
 use switchboard_gitops::repository::without_login;
 use switchboard_sql::SecretString;

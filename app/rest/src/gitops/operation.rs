@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_gitops::ids::{OperationResource, OperationState, UserId};
 use switchboard_gitops::kinds::condition::ERROR_OCCURRED;
-use switchboard_gitops::kinds::sync_run::KIND;
 use switchboard_gitops::kinds::{API_VERSION, ConditionStatus, SyncRun};
 use switchboard_gitops::rows::{ClusterUser, Operation as Row};
+use switchboard_gitops::sync_run::kind::KIND;
 use switchboard_sql::{DbTimestamp, Filter, RowKey};
 
 mod document;

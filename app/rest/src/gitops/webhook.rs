@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_gitops::argo::application::{REFRESH, row_of};
+use switchboard_gitops::deployment::application::{REFRESH, row_of};
 use switchboard_gitops::kinds::GitOpsDeployment;
 use switchboard_sql::SecretString;
 

@@ -6,25 +6,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use switchboard_gitops::flow::operation::is_created_by_service;
-use switchboard_gitops::ids::{EngineInstanceId, OperationId, OperationResource, OperationState};
-use switchboard_gitops::kinds;
-use switchboard_gitops::rows::{Application, ApplicationOwner, Operation};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_object::causes::error_chain;
 use switchboard_sql::{ChangeEvent, Filter, LedgerView, RowKey};
 use tokio::time::Instant;
 
-use super::{APPLICATIONS_NAME, Agent, OPERATIONS_NAME, finished_moves};
+use super::{APPLICATIONS_NAME, Agent, OPERATIONS_NAME};
 use crate::error::ServiceError;
-use crate::rows::{self, RETRY_DELAY};
+use crate::ids::{EngineInstanceId, OperationId, OperationResource, OperationState};
+use crate::moves::finished_moves;
+use crate::operation::is_created_by_service;
+use crate::related_rows::{self, RETRY_DELAY};
+use crate::rows::{Application, ApplicationOwner, Operation};
 
 /// Interval of checks of an open Operation, independent of events.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Open Operation: its tenant and its unit.
-pub(super) type OpenOperation = (String, Unit);
+pub(crate) type OpenOperation = (String, Unit);
 
 /// Units by tenant. The workqueue is fair between tenants, although their units share the namespace of an instance.
 type TenantUnits = BTreeMap<String, Vec<Unit>>;
@@ -113,7 +113,7 @@ impl Agent {
         let mut view = self.store().ledger().view().await?;
         let rows = match is_all {
             true => {
-                let rows = rows::open_operations(&mut view).await?;
+                let rows = related_rows::open_operations(&mut view).await?;
                 self.open_operations().keep(&rows.iter().map(|row| row.id.clone()).collect());
                 rows
             }
@@ -149,7 +149,7 @@ impl Agent {
         view.list_many::<ApplicationOwner>(&owners).await?;
         for row in rows {
             if self.cached_names(row.id.as_str()).is_none() {
-                let names = super::step::object_names(view, row).await?;
+                let names = crate::operation::step::object_names(view, row).await?;
                 self.cache_names(row.id.as_str(), Some(names));
             }
         }
@@ -164,7 +164,7 @@ impl Agent {
     ) -> Result<Vec<Operation>, ServiceError> {
         let wanted: Vec<RowKey> = keys.iter().map(|key| RowKey::from(*key)).collect();
         let mut open: Vec<Operation> = view.get_many(&wanted).await?;
-        open.retain(rows::is_open);
+        open.retain(related_rows::is_open);
         let is_open: BTreeSet<&str> = open.iter().map(|row| row.id.as_str()).collect();
         for key in keys.difference(&is_open) {
             self.open_operations().remove(&OperationId::from(*key));
@@ -188,7 +188,7 @@ impl Agent {
         }
         let Some(Some(namespace)) = namespaces.get(&row.instance) else { return Ok(None) };
         let tenant = row.owner.as_ref().map(|owner| owner.as_str().to_string()).unwrap_or_default();
-        Ok(Some((tenant, Unit::object(namespace, &kinds::operation::name(&row.id)))))
+        Ok(Some((tenant, Unit::object(namespace, &crate::operation::kind::name(&row.id)))))
     }
 }
 
@@ -215,4 +215,4 @@ fn operation_key(event: &ChangeEvent) -> Option<&str> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -4,26 +4,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use switchboard_gitops::argo::{
-    SupportingObject, credential_name, environment_name, project, project_name, repository_secret, supporting_object_of,
-};
-use switchboard_gitops::fleet::moves;
-use switchboard_gitops::flow::operation::{self, OperationRequest};
-use switchboard_gitops::ids::{EngineInstanceId, OperationId, OperationResource, UserId};
-use switchboard_gitops::rows::fleet::{Move, Placement};
-use switchboard_gitops::rows::{
-    Application, ClusterAccess, ClusterUser, EngineInstance, ManagedEnvironment, RepositoryCredentials,
-};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_sql::{Filter, LedgerView, Row, RowChange, RowKey};
 
-use super::argocd_objects::{ObjectRequest, ObjectResponse};
-use super::step::{cluster_secret, is_elsewhere, is_used_at};
-use super::{APPLICATIONS_NAME, Agent, PROJECTS_NAME, SECRETS_NAME};
+use crate::agent::{APPLICATIONS_NAME, Agent, PROJECTS_NAME, SECRETS_NAME};
+use crate::argocd::operator::{ObjectRequest, ObjectResponse};
+use crate::argocd::{SupportingObject, credential_name, environment_name, project_name, supporting_object_of};
+use crate::credential::repository_secret;
 use crate::error::ServiceError;
-use crate::{ids, request, rows};
+use crate::ids::{EngineInstanceId, OperationId, OperationResource, UserId};
+use crate::operation::step::{cluster_secret, is_elsewhere, is_used_at};
+use crate::operation::{self, OperationRequest};
+use crate::rows::fleet::{Move, Placement};
+use crate::rows::{Application, ClusterAccess, ClusterUser, EngineInstance, ManagedEnvironment, RepositoryCredentials};
+use crate::tenant::project;
+use crate::{moves, random_id, related_rows, request};
 
 /// Rows per query.
 const PAGE: u32 = 1000;
@@ -39,13 +36,13 @@ enum DesiredObject {
     Desired(Value, UserId, OperationResource, String),
 }
 
-pub(super) async fn decide_on(
+pub(crate) async fn decide_on(
     view: &mut LedgerView,
     request: &ObjectRequest,
     agent: &Agent,
 ) -> Result<(Vec<RowChange>, ObjectResponse), ServiceError> {
     let nothing = || (vec![], ObjectResponse::default());
-    let found = rows::instance_in(view, &request.namespace, &agent.0.cluster).await?;
+    let found = related_rows::instance_in(view, &request.namespace, &agent.0.cluster).await?;
     let Some(instance) = found else { return Ok(nothing()) };
     let Some(thing) = supporting_object_of(&request.name) else { return Ok(nothing()) };
     let (wanted, owner, resource, id) = match desired_object(view, &thing, &instance, agent.is_isolated()).await? {
@@ -60,12 +57,12 @@ pub(super) async fn decide_on(
     if request.object.as_ref().is_some_and(|live| same(live, &wanted)) {
         return Ok(nothing());
     }
-    let operations = rows::operations(view, &id).await?;
+    let operations = related_rows::operations(view, &id).await?;
     let mut changes = Vec::new();
-    if !operations.iter().any(|row| rows::is_open(row) && row.instance == instance.id) {
+    if !operations.iter().any(|row| related_rows::is_open(row) && row.instance == instance.id) {
         let wish = OperationRequest { instance: &instance.id, resource, resource_id: &id, owner: &owner };
         let now = request::now(&request.now, &request.stamp)?.timestamp;
-        changes.extend(operation::request(&operations, &wish, || OperationId::from(ids::new()), now));
+        changes.extend(operation::request(&operations, &wish, || OperationId::from(random_id::new()), now));
     }
     Ok((changes, ObjectResponse { plan: Plan::nothing().waiting("the correction of the object"), is_orphan: false }))
 }
@@ -75,7 +72,7 @@ fn is_ours(object: &Value, thing: &SupportingObject) -> bool {
     let meta = &object["metadata"];
     let says = match thing {
         SupportingObject::Environment(_) | SupportingObject::Credential(_) => {
-            &meta["labels"][switchboard_gitops::argo::DATABASE_ID]
+            &meta["labels"][crate::argocd::DATABASE_ID]
         }
         SupportingObject::Project(_) => &meta["annotations"]["username"],
     };
@@ -104,7 +101,7 @@ async fn desired_object(
                 };
             };
             // A tenant's own namespace has no Secret.
-            let is_cluster = rows::name_of_environment(view, id.as_str()).await?.is_some();
+            let is_cluster = related_rows::name_of_environment(view, id.as_str()).await?.is_some();
             if !is_cluster || is_moving(view, &access.user).await? {
                 return Ok(DesiredObject::Undecided);
             }
@@ -149,7 +146,7 @@ async fn desired_object(
             if !accesses.iter().any(|access| access.instance == instance.id) {
                 return Ok(DesiredObject::Undecided);
             }
-            match crate::project::desired_project(view, user, namespace, true).await? {
+            match crate::tenant::desired_project::desired_project(view, user, namespace, true).await? {
                 // The Operation of a project refers to the tenant's row.
                 Some(wanted) => DesiredObject::Desired(
                     wanted,
@@ -186,7 +183,7 @@ impl Agent {
     ///
     /// # Errors
     /// When the database fails.
-    pub(super) async fn enqueue_everything(&self, handle: &Handle) -> Result<(), ServiceError> {
+    pub(crate) async fn enqueue_everything(&self, handle: &Handle) -> Result<(), ServiceError> {
         let mut view = self.store().ledger().view().await?;
         let mut places: BTreeMap<EngineInstanceId, String> = BTreeMap::new();
         for instance in view.list::<EngineInstance>(&Filter::all()).await? {

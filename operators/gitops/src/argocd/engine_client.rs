@@ -6,8 +6,9 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams, Preconditio
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
-use switchboard_gitops::fleet::moves::InstanceWrite;
 use tokio::time::sleep;
+
+use crate::moves::InstanceWrite;
 
 /// Deadline for a cluster to serve a new kind.
 const ESTABLISH_DEADLINE: Duration = Duration::from_secs(30);
@@ -178,7 +179,7 @@ impl EngineClient {
         (api, kind, text(&object["metadata"]["name"]))
     }
 
-    pub(super) fn api(&self, api_version: &str, kind: &str, namespace: &str) -> Api<DynamicObject> {
+    pub(crate) fn api(&self, api_version: &str, kind: &str, namespace: &str) -> Api<DynamicObject> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
         match namespace {
@@ -210,7 +211,7 @@ fn outcome(
     }
 }
 
-pub(super) fn code(error: &kube::Error) -> Option<u16> {
+pub(crate) fn code(error: &kube::Error) -> Option<u16> {
     match error {
         kube::Error::Api(status) => Some(status.code),
         _ => None,
@@ -232,6 +233,6 @@ fn within(namespace: &str) -> String {
     }
 }
 
-pub(super) fn refused(act: &'static str, kind: &str, name: &str, source: kube::Error) -> EngineError {
+pub(crate) fn refused(act: &'static str, kind: &str, name: &str, source: kube::Error) -> EngineError {
     EngineError::Refused { act, kind: kind.to_string(), name: name.to_string(), source: Box::new(source) }
 }

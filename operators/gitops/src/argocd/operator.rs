@@ -7,15 +7,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_gitops::argo::{DATABASE_ID, SupportingObject, supporting_object_of};
-use switchboard_gitops::repository::normalize;
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
 
-use super::{Agent, PROJECTS_NAME, SECRETS_NAME, desired_objects};
+use super::desired_objects;
+use crate::agent::{Agent, PROJECTS_NAME, SECRETS_NAME};
+use crate::argocd::{DATABASE_ID, SupportingObject, supporting_object_of};
+use crate::repository::normalize;
 use crate::request::{secret, stamp, text};
 use crate::resources::{APPLICATIONS, PROJECTS, SECRETS};
 
@@ -27,21 +28,21 @@ pub struct ArgoCdObjects {
 
 /// Request of a unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ObjectRequest {
-    pub(super) now: String,
-    pub(super) stamp: String,
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) object: Option<Value>,
+pub(crate) struct ObjectRequest {
+    pub(crate) now: String,
+    pub(crate) stamp: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) object: Option<Value>,
 }
 
 /// Response to a unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ObjectResponse {
-    pub(super) plan: Plan,
+pub(crate) struct ObjectResponse {
+    pub(crate) plan: Plan,
     /// Whether no row knows the object.
-    pub(super) is_orphan: bool,
+    pub(crate) is_orphan: bool,
 }
 
 impl ArgoCdObjects {

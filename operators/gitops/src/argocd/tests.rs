@@ -1,16 +1,20 @@
 #![allow(clippy::unwrap_used)]
 
-use crate::rows;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_sql::DbTimestamp;
 
-use super::spec_field::{self, ApplicationSpec};
 use super::*;
+use crate::credential::repository_secret;
+use crate::deployment::kind::DeploymentStatus;
+use crate::deployment::spec_field::{self, ApplicationSpec};
+use crate::deployment::{application, status};
+use crate::environment::cluster_secret;
 use crate::kinds::condition::{ConditionStatus, DeploymentCondition};
-use crate::kinds::deployment::DeploymentStatus;
+use crate::rows;
+use crate::tenant::project;
 
 /// Output of managed-gitops's own function for these inputs.
 const SPEC_FIELDS: &str = include_str!("tests/spec_fields.json");

@@ -4,10 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use switchboard_gitops::flow::deployment::removal_of;
-use switchboard_gitops::ids::{ApiRelation, ApiResource, OperationResource};
-use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
-use switchboard_gitops::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_object::causes::error_chain;
@@ -16,10 +12,14 @@ use tokio::time::Instant;
 
 use super::{
     Backend, CREDENTIALS_NAME, DEPLOYMENTS_NAME, ENVIRONMENTS_NAME, SYNC_RUNS_NAME, TENANTS_NAME, UPKEEP_NAME,
-    unplaced, upkeep,
 };
+use crate::deployment::{removal_of, unplaced};
 use crate::error::ServiceError;
-use crate::rows::{RETRY_DELAY, is_open, open_operations};
+use crate::ids::{ApiRelation, ApiResource, OperationResource};
+use crate::operation::upkeep;
+use crate::related_rows::{RETRY_DELAY, is_open, open_operations};
+use crate::rows::tenant_clusters::ServiceAccount;
+use crate::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
 
 /// Rows per query of a resync.
 const PAGE: u32 = 1000;

@@ -5,25 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::Value;
-use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
-use switchboard_gitops::fleet::moves::{self, InstanceWrite};
-use switchboard_gitops::fleet::setup;
-use switchboard_gitops::flow::deployment;
-use switchboard_gitops::ids::{EngineInstanceId, KubernetesRelation, Uid};
-use switchboard_gitops::rows::fleet::Placement;
-use switchboard_gitops::rows::settings::Setting;
-use switchboard_gitops::rows::{
-    Application, ApplicationOwner, ClusterAccess, DeploymentToApplication, EngineCluster, EngineInstance,
-    KubernetesToDatabase,
-};
 use switchboard_sql::archive::StoredRow;
 use switchboard_sql::{DbTimestamp, Filter, Ledger, Row, RowChange, RowKey};
 
 use super::BackupError;
 use super::unknown_applications::{self, ChosenApplications};
-use crate::fleet::EngineClient;
+use crate::argocd::{API_VERSION, DATABASE_ID};
+use crate::deployment::{self, application};
+use crate::ids::{EngineInstanceId, KubernetesRelation, Uid};
+use crate::instance::fleet::EngineClient;
+use crate::moves::{self, InstanceWrite};
+use crate::placement::selection;
+use crate::rows::fleet::Placement;
+use crate::rows::settings::Setting;
+use crate::rows::{
+    Application, ApplicationOwner, ClusterAccess, DeploymentToApplication, EngineCluster, EngineInstance,
+    KubernetesToDatabase,
+};
 use crate::setup::SYSTEM_NAMESPACE;
-use crate::{ids, instance, rows, settings};
+use crate::{instance, random_id, related_rows, settings};
 
 /// Number of corrections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ async fn local_instances(ledger: &Ledger, cluster: &Uid) -> Result<Vec<EngineIns
     let mut view = ledger.view().await?;
     let mut local_instances = Vec::new();
     for instance in view.list::<EngineInstance>(&Filter::all()).await? {
-        if rows::is_on_cluster(&mut view, &instance, cluster).await? {
+        if related_rows::is_on_cluster(&mut view, &instance, cluster).await? {
             local_instances.push(instance);
         }
     }
@@ -86,10 +86,10 @@ async fn adopt_recreated_cluster(ledger: &Ledger, cluster: &Uid) -> Result<(), B
     let clusters: Vec<EngineCluster> = ledger.list(&Filter::all()).await?;
     let ([one], true) = (&clusters[..], local_instances(ledger, cluster).await?.is_empty()) else { return Ok(()) };
     let mappings: Vec<KubernetesToDatabase> = ledger.list(&Filter::all()).await?;
-    Ok(ledger.commit(&setup::replace_cluster_uid(&one.id, cluster, &mappings)).await?)
+    Ok(ledger.commit(&instance::replace_cluster_uid(&one.id, cluster, &mappings)).await?)
 }
 
-pub(super) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+pub(crate) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object["metadata"][key].as_str().unwrap_or_default()
 }
 
@@ -135,7 +135,7 @@ async fn forget_missing(
         let mut view = ledger.view().await?;
         let mut changes = Vec::new();
         for mapping in mappings {
-            changes.extend(deployment::delete_rows(&rows::deployment(&mut view, mapping).await?));
+            changes.extend(deployment::delete_rows(&related_rows::deployment(&mut view, mapping).await?));
         }
         view.end();
         ledger.commit(&changes).await?;
@@ -191,7 +191,7 @@ async fn adopt_instances(
         };
         let mut view = ledger.view().await?;
         let now = DbTimestamp::from_unix_us(Timestamp::now().as_microsecond());
-        let changes = instance::register(&mut view, cluster, &own.namespace, ids::new, now).await?;
+        let changes = selection::register(&mut view, cluster, &own.namespace, random_id::new, now).await?;
         view.end();
         ledger.commit(&changes).await?;
         proven += 1;

@@ -3,9 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json, json};
-use switchboard_gitops::SCHEMA;
 use switchboard_sql::archive::{StoredRow, stored_types};
 use switchboard_sql::{ColumnType, DbTimestamp, SqlValue};
+
+use crate::SCHEMA;
 
 /// First line.
 pub const HEADER: &str = r#"{"switchboard":"gitops backup","version":1}"#;

@@ -1,18 +1,16 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_gitops::ids::{KubernetesRelation, KubernetesResource};
-use switchboard_gitops::rows::fleet::Placement;
-use switchboard_gitops::rows::*;
 use switchboard_sql::{Address, DbTimestamp, Filter, RowChange, Sealer};
 
 use super::*;
+use crate::ids::{KubernetesRelation, KubernetesResource};
+use crate::rows::fleet::Placement;
+use crate::rows::*;
 
 async fn ledger() -> Ledger {
     let ledger =
-        Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-            .await
-            .unwrap();
+        Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     ledger
 }
@@ -113,13 +111,10 @@ async fn a_backup_is_read_back_unchanged() {
 #[tokio::test]
 async fn credentials_are_exported_as_stored() {
     let key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
-    let sealed = Ledger::open(
-        &switchboard_gitops::SCHEMA,
-        &Address::parse("sqlite::memory:").unwrap(),
-        Sealer::with_keys(key).unwrap(),
-    )
-    .await
-    .unwrap();
+    let sealed =
+        Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::with_keys(key).unwrap())
+            .await
+            .unwrap();
     sealed.migrate().await.unwrap();
     let row = ClusterCredentials { bearer_token: Some("very-secret-token".into()), ..credentials() };
     sealed.commit(&[RowChange::insert(&row)]).await.unwrap();

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use switchboard_gitops::argo::{IN_CLUSTER, SupportingObject, deployment_of, environment_of, supporting_object_of};
-use switchboard_gitops::fleet::moves;
-use switchboard_gitops::ids::{EngineInstanceId, ManagedEnvironmentId, Uid, UserId};
-use switchboard_gitops::rows::fleet::Placement;
-use switchboard_gitops::rows::{Application, ClusterUser, EngineInstance, ManagedEnvironment};
 use switchboard_sql::{DbTimestamp, Filter, Ledger, LedgerView, RowChange, RowKey};
 
 use super::BackupError;
 use super::adoption::text;
-use crate::{instance, rows};
+use crate::argocd::{IN_CLUSTER, SupportingObject, deployment_of, environment_of, supporting_object_of};
+use crate::ids::{EngineInstanceId, ManagedEnvironmentId, Uid, UserId};
+use crate::placement::selection;
+use crate::rows::fleet::Placement;
+use crate::rows::{Application, ClusterUser, EngineInstance, ManagedEnvironment};
+use crate::{moves, related_rows};
 
 /// Changes per transaction.
 const MAX_PER_COMMIT: usize = 500;
@@ -51,7 +51,7 @@ pub async fn remember(ledger: &Ledger, chosen: &ChosenApplications<'_>, now: DbT
         let mut view = ledger.view().await?;
         let tenant_and_environment = placement_of(&mut view, object).await?;
         let is_placed = match &tenant_and_environment {
-            Some((user, environment)) => instance::placement(&mut view, user, environment).await?.is_some(),
+            Some((user, environment)) => selection::placement(&mut view, user, environment).await?.is_some(),
             None => true,
         };
         view.end();
@@ -63,7 +63,7 @@ pub async fn remember(ledger: &Ledger, chosen: &ChosenApplications<'_>, now: DbT
     }
     let named = chosen.iter().filter(|(name, _)| deployment_of(name).is_some());
     let all: Vec<RowChange> =
-        named.map(|(name, (_, at))| RowChange::put(&instance::restored_application(name, at))).collect();
+        named.map(|(name, (_, at))| RowChange::put(&selection::restored_application(name, at))).collect();
     for some in all.chunks(MAX_PER_COMMIT) {
         ledger.commit(some).await?;
     }
@@ -82,7 +82,7 @@ async fn placement_of(
     let Some(tenant) = view.get::<ClusterUser>(&RowKey::from(&user)).await? else { return Ok(None) };
     let environment = match spec["destination"]["name"].as_str() {
         Some(IN_CLUSTER) => {
-            let own = rows::own_environment(view, &Uid::from(tenant.user_name.as_str())).await?;
+            let own = related_rows::own_environment(view, &Uid::from(tenant.user_name.as_str())).await?;
             own.map(|own| ManagedEnvironmentId::from(own.relation_key))
         }
         Some(name) => environment_of(name),

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::condition::{ERROR_OCCURRED, set_meta};
-use super::{ConditionStatus, MetaCondition, ObjectMeta, field};
+use crate::kinds::condition::{ERROR_OCCURRED, set_meta};
+use crate::kinds::{ConditionStatus, MetaCondition, ObjectMeta, field};
 use crate::repository::{self, has_login};
 
 /// Kind.
@@ -32,7 +32,7 @@ pub struct RepositoryCredential {
     /// Specification by the tenant.
     pub spec: CredentialSpec,
     /// Status.
-    #[serde(default, deserialize_with = "super::meta::lenient_status")]
+    #[serde(default, deserialize_with = "crate::kinds::meta::lenient_status")]
     pub status: CredentialStatus,
 }
 

@@ -5,15 +5,6 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use switchboard_gitops::flow::credential::{
-    self, CredentialCheck, CredentialCheckResult, CredentialInput, CredentialSecret,
-};
-use switchboard_gitops::flow::recheck::CheckSchedule;
-use switchboard_gitops::flow::tenant::{self, TenantNamespace};
-use switchboard_gitops::ids::UserId;
-use switchboard_gitops::kinds::RepositoryCredential;
-use switchboard_gitops::kinds::credential::CredentialOutcome;
-use switchboard_gitops::rows::ClusterUser;
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::ClusterType;
@@ -21,13 +12,21 @@ use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_object::causes::error_chain;
 use switchboard_sql::{RowChange, RowKey};
 
-use super::{Backend, CREDENTIALS_NAME, declared};
+use crate::backend::{Backend, CREDENTIALS_NAME, declared};
+use crate::credential::kind::CredentialOutcome;
+use crate::credential::{self, CredentialCheck, CredentialCheckResult, CredentialInput, CredentialSecret};
 use crate::error::ServiceError;
 use crate::external_checks::CheckState;
+use crate::ids::UserId;
+use crate::kinds::RepositoryCredential;
+use crate::placement::selection;
+use crate::recheck::CheckSchedule;
 use crate::request::{UnitRequest, secret, text};
 use crate::resources::{CREDENTIALS, SECRETS};
+use crate::rows::ClusterUser;
+use crate::tenant::{self, TenantNamespace};
 use crate::writes::mutation;
-use crate::{ids, instance, rows};
+use crate::{random_id, related_rows};
 
 /// Operator of GitOpsDeploymentRepositoryCredentials.
 #[derive(Clone)]
@@ -101,24 +100,24 @@ impl Credentials {
         answer: Option<&CredentialCheckResult>,
     ) -> Result<(Vec<RowChange>, (Plan, CheckSchedule<CredentialCheck>)), ServiceError> {
         let tenant = request.tenant();
-        let known = rows::credentials(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
+        let known = related_rows::credentials(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
         let Some((user, mut changes)) = self.user(view, request, live, tenant.as_ref(), &known).await? else {
             return Ok((vec![], (Plan::nothing(), CheckSchedule::Nothing)));
         };
         let mut operations = Vec::new();
         for known in &known {
-            operations.extend(rows::operations(view, known.row.id.as_str()).await?);
+            operations.extend(related_rows::operations(view, known.row.id.as_str()).await?);
         }
-        let Some(instance) = instance::of_tenant(view, &user.id, request.now()?.timestamp).await? else {
+        let Some(instance) = selection::of_tenant(view, &user.id, request.now()?.timestamp).await? else {
             let waits = Plan::nothing().waiting(
                 "an Argo CD instance: none is registered; the one of `gitops.namespace` is registered once its namespace exists",
             );
             return Ok((vec![], (waits, CheckSchedule::Nothing)));
         };
         let used_by = match live.filter(|live| !live.metadata.is_deleted()) {
-            Some(_) => instance::instances_of_placements(view, &user.id).await?,
+            Some(_) => selection::instances_of_placements(view, &user.id).await?,
             // During a move, the target has a copy as well, and the move only knows existing credentials.
-            None => instance::of_credentials(view, &user.id).await?,
+            None => selection::of_credentials(view, &user.id).await?,
         };
         let nowhere = TenantNamespace { name: request.namespace.clone(), uid: "".into() };
         let data = request.secret.as_ref().map(secret_data);
@@ -134,7 +133,7 @@ impl Credentials {
             operations: &operations,
             check_result: answer,
         };
-        let (decision, asking) = credential::decide(&input, ids::new);
+        let (decision, asking) = credential::decide(&input, random_id::new);
         let mut plan = Plan::ordered();
         let writes = decision.writes.into_iter();
         plan.mutations.extend(writes.filter_map(|w| mutation(w, request.object.as_ref(), ClusterType::Configuration)));
@@ -157,9 +156,9 @@ impl Credentials {
             return Ok(None);
         }
         if let Some(tenant) = tenant {
-            let found = rows::user(view, &tenant.uid).await?;
+            let found = related_rows::user(view, &tenant.uid).await?;
             let now = request.now()?.timestamp;
-            return Ok(Some(tenant::user(found.as_ref(), tenant, || UserId::from(ids::new()), now)));
+            return Ok(Some(tenant::user(found.as_ref(), tenant, || UserId::from(random_id::new()), now)));
         }
         match known.first() {
             Some(known) => Ok(view.get(&RowKey::from(&known.row.user)).await?.map(|user| (user, Vec::new()))),

@@ -1,11 +1,11 @@
 //! Secret with which Argo CD reads a repository.
 
-use crate::rows::RepositoryCredentials;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::{DATABASE_ID, SECRET_TYPE, credential_name, project_name};
+use crate::argocd::{DATABASE_ID, SECRET_TYPE, credential_name, project_name};
+use crate::rows::RepositoryCredentials;
 
 /// Builds the Secret of a credential for an Argo CD in this namespace.
 ///

@@ -1,12 +1,12 @@
-use crate::ids::*;
-use crate::rows::*;
 use switchboard_sql::RowKey;
 
-use super::fixture::{FlowFixture, status};
-use crate::flow::credential::{self, CredentialCheck, CredentialCheckResult, CredentialRows, CredentialSecret};
+use crate::credential::kind::{CredentialOutcome, CredentialSpec, LOGIN_IN_URL, SECRET_TYPE};
+use crate::credential::{self, CredentialCheck, CredentialCheckResult, CredentialRows, CredentialSecret};
+use crate::flow::fixture::{FlowFixture, status};
 use crate::flow::{DecisionTime, ReconcileResult};
-use crate::kinds::credential::{CredentialOutcome, CredentialSpec, LOGIN_IN_URL, SECRET_TYPE};
+use crate::ids::*;
 use crate::kinds::{ObjectMeta, RepositoryCredential};
+use crate::rows::*;
 
 fn web() -> RepositoryCredential {
     RepositoryCredential {

@@ -1,10 +1,10 @@
 //! Application: the unit of deployment in Argo CD.
 
-use crate::rows;
 use serde_json::{Value, json};
 
 use super::spec_field::{self, SpecError};
-use super::{API_VERSION, DATABASE_ID, IN_CLUSTER};
+use crate::argocd::{API_VERSION, DATABASE_ID, IN_CLUSTER};
+use crate::rows;
 
 /// Kind.
 pub const KIND: &str = "Application";
@@ -47,7 +47,7 @@ pub fn corrected(live: &Value, row: &rows::Application) -> Result<Option<Value>,
 
 /// Compares two objects. A missing list equals an empty one.
 fn same(one: &Value, other: &Value) -> bool {
-    let plain = |object: &Value| super::keys::without_empty(object.clone());
+    let plain = |object: &Value| crate::argocd::keys::without_empty(object.clone());
     plain(one) == plain(other)
 }
 

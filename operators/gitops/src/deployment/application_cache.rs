@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
-use switchboard_gitops::argo::{application, status};
-use switchboard_gitops::fleet::moves::is_owned_by_move;
 use switchboard_kernel::operator::Unit;
 use switchboard_sql::{ChangeEvent, DbTimestamp};
+
+use crate::deployment::{application, status};
+use crate::moves::is_owned_by_move;
 
 /// Maximum number of cached Applications. The others are queried at every comparison.
 const MAX_STATUSES: usize = 50_000;
@@ -24,7 +25,7 @@ const MAX_INVALIDATED: usize = 10_000;
 
 /// Digest of an Application.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ApplicationFingerprint {
+pub(crate) struct ApplicationFingerprint {
     /// Row that the label refers to.
     row: String,
     digest: Vec<u8>,
@@ -32,7 +33,7 @@ pub(super) struct ApplicationFingerprint {
 
 impl ApplicationFingerprint {
     /// Returns the fingerprint of an Application; `None` if its label refers to no row.
-    pub(super) fn of(object: &Value) -> Option<ApplicationFingerprint> {
+    pub(crate) fn of(object: &Value) -> Option<ApplicationFingerprint> {
         let meta = &object["metadata"];
         let all = json!([
             meta["namespace"],
@@ -56,7 +57,7 @@ struct CachedStatus {
 
 /// Cache of Applications.
 #[derive(Default)]
-pub(super) struct ApplicationCache {
+pub(crate) struct ApplicationCache {
     /// Applications that matched their rows, by row.
     statuses: BTreeMap<String, CachedStatus>,
     /// Number of invalidations.
@@ -71,7 +72,7 @@ pub(super) struct ApplicationCache {
 
 impl ApplicationCache {
     /// Whether an Application is unchanged since it matched its row. If not, returns the number of invalidations.
-    pub(super) fn is_known(&self, fingerprint: Option<&ApplicationFingerprint>) -> Result<(), u64> {
+    pub(crate) fn is_known(&self, fingerprint: Option<&ApplicationFingerprint>) -> Result<(), u64> {
         let known = fingerprint.and_then(|fingerprint| {
             self.statuses.get(&fingerprint.row).filter(|statuses| statuses.digest == fingerprint.digest)
         });
@@ -79,17 +80,17 @@ impl ApplicationCache {
     }
 
     /// Returns the number of invalidations.
-    pub(super) fn invalidations(&self) -> u64 {
+    pub(crate) fn invalidations(&self) -> u64 {
         self.invalidations
     }
 
     /// Stores that an Application matches its row, unless the row was invalidated since it was read.
-    pub(super) fn store(&mut self, fingerprint: ApplicationFingerprint, invalidations: u64) {
+    pub(crate) fn store(&mut self, fingerprint: ApplicationFingerprint, invalidations: u64) {
         self.insert(fingerprint, None, invalidations);
     }
 
     /// Stores that an Application is about to be created as its row demands, so that its unit needs no query.
-    pub(super) fn store_created(&mut self, fingerprint: ApplicationFingerprint, unit: Unit, invalidations: u64) {
+    pub(crate) fn store_created(&mut self, fingerprint: ApplicationFingerprint, unit: Unit, invalidations: u64) {
         self.clear_orphan(unit.namespace(), unit.name());
         self.insert(fingerprint, Some(unit), invalidations);
     }
@@ -109,7 +110,7 @@ impl ApplicationCache {
     /// Invalidates the Applications of changed rows. Returns the units of Applications that the agent created and whose
     /// rows were never read: the row may be deleted already, and no other event triggers them.
     #[must_use]
-    pub(super) fn invalidate_changed(&mut self, events: &[ChangeEvent]) -> Vec<Unit> {
+    pub(crate) fn invalidate_changed(&mut self, events: &[ChangeEvent]) -> Vec<Unit> {
         let mut unverified = Vec::new();
         for event in events {
             match event {
@@ -138,7 +139,7 @@ impl ApplicationCache {
     }
 
     /// Returns the time since when an Application has no row; `None` if too many others are tracked.
-    pub(super) fn orphan_since(&mut self, namespace: &str, name: &str, now: DbTimestamp) -> Option<DbTimestamp> {
+    pub(crate) fn orphan_since(&mut self, namespace: &str, name: &str, now: DbTimestamp) -> Option<DbTimestamp> {
         let key = (namespace.to_string(), name.to_string());
         let is_full = self.orphans.len() >= MAX_ORPHANS;
         if is_full && !self.orphans.contains_key(&key) {
@@ -148,7 +149,7 @@ impl ApplicationCache {
     }
 
     /// Records that an Application has a row or is deleted.
-    pub(super) fn clear_orphan(&mut self, namespace: &str, name: &str) {
+    pub(crate) fn clear_orphan(&mut self, namespace: &str, name: &str) {
         self.orphans.remove(&(namespace.to_string(), name.to_string()));
     }
 }

@@ -6,14 +6,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_gitops::argo::application::{self, corrected};
-use switchboard_gitops::argo::{DATABASE_ID, status};
-use switchboard_gitops::fleet::moves::resume_object;
-use switchboard_gitops::flow::KubernetesWrite;
-use switchboard_gitops::flow::agent::{self, AgentStep};
-use switchboard_gitops::flow::operation::{self, OperationRequest};
-use switchboard_gitops::ids::{OperationId, OperationResource, Uid};
-use switchboard_gitops::rows::{Application, ApplicationState};
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
@@ -24,13 +16,22 @@ use switchboard_sql::{Filter, RowChange, RowKey};
 
 use super::application_cache::ApplicationFingerprint;
 use super::orphans::{self, MoveHold};
-use super::{APPLICATIONS_NAME, Agent};
+use crate::agent::{APPLICATIONS_NAME, Agent};
+use crate::argocd::DATABASE_ID;
+use crate::deployment::application::{self, corrected};
+use crate::deployment::status;
 use crate::error::ServiceError;
+use crate::flow::KubernetesWrite;
+use crate::ids::{OperationId, OperationResource, Uid};
+use crate::moves::resume_object;
+use crate::operation::agent::{self, AgentStep};
+use crate::operation::{self, OperationRequest};
 use crate::request::{self, stamp, text};
 use crate::resources::{APPLICATIONS, NAMESPACES};
+use crate::rows::{Application, ApplicationState};
 use crate::store::run_blocking_if_large;
 use crate::writes::mutation;
-use crate::{ids, rows};
+use crate::{random_id, related_rows};
 
 /// Delay until a corrected Application is checked again.
 const CORRECTION_RECHECK_DELAY: Duration = Duration::from_secs(2);
@@ -314,17 +315,17 @@ async fn request_correction(
     if is_right {
         return Ok(Plan::nothing());
     }
-    let Some(owner) = rows::owner_of(view, &row.id).await? else { return Ok(Plan::nothing()) };
+    let Some(owner) = related_rows::owner_of(view, &row.id).await? else { return Ok(Plan::nothing()) };
     let wish = OperationRequest {
         instance: &row.instance,
         resource: OperationResource::Application,
         resource_id: row.id.as_str(),
         owner: &owner.user,
     };
-    let operations = rows::operations(view, row.id.as_str()).await?;
+    let operations = related_rows::operations(view, row.id.as_str()).await?;
     let now = request::now(&request.now, &request.stamp)?.timestamp;
-    if !operations.iter().any(rows::is_open) {
-        changes.extend(operation::request(&operations, &wish, || OperationId::from(ids::new()), now));
+    if !operations.iter().any(related_rows::is_open) {
+        changes.extend(operation::request(&operations, &wish, || OperationId::from(random_id::new()), now));
     }
     // The agent may have read the Application before the edit, so it is checked again.
     Ok(Plan::nothing().waiting("the correction of the Application").requeue_after(CORRECTION_RECHECK_DELAY))

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
-use switchboard_gitops::kinds::condition::ERROR_OCCURRED;
 use switchboard_kernel::plan::{Plan, WriteOp};
 
+use crate::kinds::condition::ERROR_OCCURRED;
 use crate::request::UnitRequest;
 
 /// Namespaces and names of the deployments. All deployments are processed after the start of a backend, so the set is
 /// soon complete.
 #[derive(Default)]
-pub(super) struct FailedDeployments(Mutex<BTreeSet<(Box<str>, Box<str>)>>);
+pub(crate) struct FailedDeployments(Mutex<BTreeSet<(Box<str>, Box<str>)>>);
 
 impl FailedDeployments {
     /// Records the status that a deployment has after its plan.
-    pub(super) fn record(&self, request: &UnitRequest, plan: &Plan) {
+    pub(crate) fn record(&self, request: &UnitRequest, plan: &Plan) {
         let written = plan.mutations.iter().find_map(|write| match &write.operation {
             WriteOp::Update(body) if write.subresource.is_some() => Some(&body["status"]),
             _ => None,
@@ -31,7 +31,7 @@ impl FailedDeployments {
     }
 
     /// Returns the number of failed deployments.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
 }
@@ -45,23 +45,22 @@ fn has_error(status: &Value) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use crate::tenant::TenantNamespace;
     use serde_json::json;
-    use switchboard_gitops::flow::tenant::TenantNamespace;
     use switchboard_kernel::operator::ExternalOperator;
     use switchboard_sql::{Address, DbTimestamp, Ledger, Sealer};
 
-    use super::super::deployments::Deployments;
-    use super::super::{Backend, BackendSettings};
     use super::*;
+    use crate::backend::{Backend, BackendSettings};
+    use crate::deployment::operator::Deployments;
+    use crate::placement::selection as instance;
+    use crate::random_id as ids;
     use crate::store::Store;
-    use crate::{ids, instance};
 
     #[tokio::test]
     async fn a_failed_deployment_counts_until_it_is_corrected_or_deleted() {
         let ledger =
-            Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-                .await
-                .unwrap();
+            Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
         ledger.migrate().await.unwrap();
         let argocd = TenantNamespace { name: "argocd".into(), uid: "argocd-uid".into() };
         let mut view = ledger.view().await.unwrap();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{DeploymentCondition, ObjectMeta, field};
+use crate::kinds::{DeploymentCondition, ObjectMeta, field};
 use crate::repository::{self, has_login};
 
 /// Kind.
@@ -50,7 +50,7 @@ pub struct GitOpsDeployment {
     /// Specification by the tenant.
     pub spec: DeploymentSpec,
     /// Status.
-    #[serde(default, deserialize_with = "super::meta::lenient_status")]
+    #[serde(default, deserialize_with = "crate::kinds::meta::lenient_status")]
     pub status: DeploymentStatus,
 }
 

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::rows::Application;
 use serde_json::{Value, json};
 
-use super::{IN_CLUSTER, spec_field};
-use crate::kinds::deployment::is_label;
+use super::spec_field;
+use crate::argocd::IN_CLUSTER;
+use crate::deployment::kind::is_label;
+use crate::rows::Application;
 
 /// Field of a project with the permitted cluster-scoped objects.
 pub const PERMITTED: &str = "clusterResourceWhitelist";
@@ -100,9 +101,9 @@ mod tests {
     use crate::rows::AppProjectManagedEnvironment;
     use switchboard_sql::DbTimestamp;
 
-    use super::super::project;
     use super::super::spec_field::ApplicationSpec;
     use super::*;
+    use crate::tenant::project;
 
     fn application(cluster: &str, namespace: &str, options: &[&str]) -> Application {
         let options: Vec<String> = options.iter().map(ToString::to_string).collect();

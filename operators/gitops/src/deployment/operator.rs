@@ -5,15 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use switchboard_gitops::argo::{application_name, status};
-use switchboard_gitops::fleet::NoCapacity;
-use switchboard_gitops::flow::deployment::{self, DeploymentInput, DeploymentRows, TargetEnvironment, removal_id};
-use switchboard_gitops::flow::tenant::{self, TenantNamespace};
-use switchboard_gitops::ids::{EngineInstanceId, ManagedEnvironmentId, OperationId, Uid, UserId};
-use switchboard_gitops::kinds::GitOpsDeployment;
-use switchboard_gitops::kinds::environment::CONDITION;
-use switchboard_gitops::repository::normalize;
-use switchboard_gitops::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::topology::ClusterType;
@@ -21,14 +12,25 @@ use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_object::causes::error_chain;
 use switchboard_sql::{Filter, Row, RowChange, RowKey, Table};
 
-use super::{Backend, DEPLOYMENTS_NAME, declared, unplaced};
+use super::unplaced;
+use crate::argocd::application_name;
+use crate::backend::{Backend, DEPLOYMENTS_NAME, declared};
+use crate::deployment::{self, DeploymentInput, DeploymentRows, TargetEnvironment, removal_id, status};
+use crate::environment::kind::CONDITION;
 use crate::error::ServiceError;
-use crate::instance::{self, PlacedInstance};
+use crate::ids::{EngineInstanceId, ManagedEnvironmentId, OperationId, Uid, UserId};
+use crate::kinds::GitOpsDeployment;
+use crate::operation::notify;
+use crate::placement::NoCapacity;
+use crate::placement::selection::{self, PlacedInstance};
+use crate::repository::normalize;
 use crate::request::{UnitRequest, text};
 use crate::resources::{DEPLOYMENTS, ENVIRONMENTS};
+use crate::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
 use crate::store::run_blocking_if_large;
+use crate::tenant::{self, TenantNamespace};
 use crate::writes::mutation;
-use crate::{ids, notify, rows};
+use crate::{random_id, related_rows};
 
 /// Delay until the missing rows of a connected environment are checked again.
 const ENVIRONMENT_RECHECK_DELAY: Duration = Duration::from_secs(1);
@@ -116,13 +118,13 @@ impl Deployments {
         let now = request.now()?;
         let tenant = request.tenant();
         let wanted = live.filter(|live| !live.metadata.is_deleted());
-        let known = rows::deployments(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
+        let known = related_rows::deployments(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
         let removals = self.await_removals(request, &known, wanted);
         let found = self.user(view, tenant.as_ref(), &known).await?;
         let (user, tenant_changes) = match (found, &tenant) {
             (Some(user), None) => (user, Vec::new()),
             (found, Some(namespace)) if found.is_some() || live.is_some() => {
-                tenant::user(found.as_ref(), namespace, || UserId::from(ids::new()), now.timestamp)
+                tenant::user(found.as_ref(), namespace, || UserId::from(random_id::new()), now.timestamp)
             }
             // A recreated namespace has no rows yet; existing rows belong to an earlier namespace of the same name.
             (None, Some(_)) if !known.is_empty() => match self.user(view, None, &known).await? {
@@ -168,7 +170,7 @@ impl Deployments {
                 compared_environment: rows.compared_environment.as_deref(),
                 isolated: self.0.settings().isolated,
             },
-            ids::new,
+            random_id::new,
         );
         let open = notify::open_after(&rows.operations, &decision.changes);
         if open.is_empty() {
@@ -215,7 +217,7 @@ impl Deployments {
     ) -> Result<Option<ClusterUser>, ServiceError> {
         // A recreated namespace is another tenant, whatever the rows of the same name contain.
         if let Some(tenant) = tenant {
-            return Ok(rows::user(view, &tenant.uid).await?);
+            return Ok(related_rows::user(view, &tenant.uid).await?);
         }
         match known.iter().flat_map(|known| &known.owners).next() {
             Some(owner) => Ok(view.get(&RowKey::from(&owner.user)).await?),
@@ -244,14 +246,14 @@ impl Deployments {
         };
         let mut operations = Vec::new();
         for application in known.iter().filter_map(|known| known.application.as_ref()) {
-            operations.extend(rows::operations(view, application.id.as_str()).await?);
+            operations.extend(related_rows::operations(view, application.id.as_str()).await?);
         }
         let gone = request.object.as_ref().filter(|_| wanted.is_none());
         let mut instances = BTreeSet::new();
         if let Some(uid) = gone.map(|gone| Uid::from(text(gone, "/metadata/uid"))) {
-            operations.extend(rows::removals(view, &uid).await?);
+            operations.extend(related_rows::removals(view, &uid).await?);
             if known.is_empty() && operations.is_empty() {
-                instances = rows::instances(view).await?;
+                instances = related_rows::instances(view).await?;
             }
         }
         let repositories = match wanted.map(|wanted| normalize(&wanted.spec.source.repo_url)) {
@@ -267,10 +269,10 @@ impl Deployments {
         let at = self.0.settings().engine.as_ref().filter(|_| matches!(target, DeploymentTarget::Own(_)));
         let stays = there.filter(|there| environment.is_none_or(|wanted| there.environment.as_ref() == Some(wanted)));
         let instance = match (stays, environment) {
-            (Some(there), _) => rows::instance(view, &there.instance).await?.map(|one| Ok((one, Vec::new()))),
+            (Some(there), _) => related_rows::instance(view, &there.instance).await?.map(|one| Ok((one, Vec::new()))),
             (None, Some(environment)) => {
                 let name = uid.as_ref().map(application_name).unwrap_or_default();
-                Some(instance::place(view, &user.id, environment, &name, at, request.now()?.timestamp).await?)
+                Some(selection::place(view, &user.id, environment, &name, at, request.now()?.timestamp).await?)
             }
             (None, None) => None,
         };
@@ -298,8 +300,8 @@ impl Deployments {
             if !self.0.settings().in_cluster {
                 return Ok(DeploymentTarget::Unusable);
             }
-            let found = rows::own_environment(view, &tenant.uid).await?;
-            let (id, new) = tenant::own_environment(found.as_ref(), tenant, ids::new, request.now()?.timestamp);
+            let found = related_rows::own_environment(view, &tenant.uid).await?;
+            let (id, new) = tenant::own_environment(found.as_ref(), tenant, random_id::new, request.now()?.timestamp);
             changes.extend(new);
             return Ok(DeploymentTarget::Own(id));
         }
@@ -310,7 +312,7 @@ impl Deployments {
         };
         // By uid, which belongs to an object of the tenant's own namespace, so environments of other tenants cannot be
         // named.
-        let row = rows::environment_of(view, &Uid::from(text(environment, "/metadata/uid"))).await?;
+        let row = related_rows::environment_of(view, &Uid::from(text(environment, "/metadata/uid"))).await?;
         Ok(row.map_or(DeploymentTarget::Unusable, |row| {
             DeploymentTarget::Of(ManagedEnvironmentId::from(row.relation_key))
         }))
@@ -347,7 +349,7 @@ async fn compared_environment(
     let packed = known.iter().find_map(|known| known.state.as_ref()?.status.clone()).unwrap_or_default();
     let Ok(said) = run_blocking_if_large(packed.len(), move || status::unpack(&packed)).await else { return Ok(None) };
     match status::compared_environment(&said) {
-        Some(id) => Ok(rows::name_of_environment(view, id).await?),
+        Some(id) => Ok(related_rows::name_of_environment(view, id).await?),
         None => Ok(None),
     }
 }

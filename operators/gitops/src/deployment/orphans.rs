@@ -2,20 +2,21 @@
 //! deleted with its environment, or an older database was restored.
 
 use serde_json::Value;
-use switchboard_gitops::argo::{application, deployment_of};
-use switchboard_gitops::fleet::moves::{self, owning_move};
-use switchboard_gitops::ids::{OperationState, Uid};
-use switchboard_gitops::rows::Application;
-use switchboard_gitops::rows::fleet::Move;
 use switchboard_sql::{Filter, LedgerView, RowKey};
 
-use super::Agent;
+use crate::agent::Agent;
+use crate::argocd::deployment_of;
+use crate::deployment::application;
 use crate::error::ServiceError;
-use crate::rows;
+use crate::ids::{OperationState, Uid};
+use crate::moves::{self, owning_move};
+use crate::related_rows;
+use crate::rows::Application;
+use crate::rows::fleet::Move;
 
 /// Hold of a move on an Application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MoveHold {
+pub(crate) enum MoveHold {
     /// No move holds the Application.
     Free,
     /// A move in progress holds the Application; only the move changes it.
@@ -28,7 +29,7 @@ pub(super) enum MoveHold {
 ///
 /// # Errors
 /// When the database fails.
-pub(super) async fn move_hold(view: &mut LedgerView, object: &Value) -> Result<MoveHold, ServiceError> {
+pub(crate) async fn move_hold(view: &mut LedgerView, object: &Value) -> Result<MoveHold, ServiceError> {
     let Some(id) = owning_move(object) else { return Ok(MoveHold::Free) };
     let row: Option<Move> = view.get(&RowKey::from(&id)).await?;
     Ok(if row.is_some_and(|row| moves::is_open(&row)) { MoveHold::Active } else { MoveHold::Stale })
@@ -38,9 +39,9 @@ pub(super) async fn move_hold(view: &mut LedgerView, object: &Value) -> Result<M
 ///
 /// # Errors
 /// When the database fails.
-pub(super) async fn is_moving(view: &mut LedgerView, row: &Application) -> Result<bool, ServiceError> {
+pub(crate) async fn is_moving(view: &mut LedgerView, row: &Application) -> Result<bool, ServiceError> {
     let Some(environment) = &row.environment else { return Ok(false) };
-    let Some(owner) = rows::owner_of(view, &row.id).await? else { return Ok(false) };
+    let Some(owner) = related_rows::owner_of(view, &row.id).await? else { return Ok(false) };
     let moves: Vec<Move> = view.list(&Filter::all().is("move_user_id", &owner.user)).await?;
     Ok(moves.iter().any(|one| one.environment == *environment && moves::is_open(one)))
 }
@@ -50,17 +51,17 @@ pub(super) async fn is_moving(view: &mut LedgerView, row: &Application) -> Resul
 ///
 /// # Errors
 /// When the database fails.
-pub(super) async fn pending_at(
+pub(crate) async fn pending_at(
     agent: &Agent,
     view: &mut LedgerView,
     namespace: &str,
     object: &Value,
 ) -> Result<Option<(Uid, bool)>, ServiceError> {
     let Some(id) = application::row_of(object) else { return Ok(None) };
-    let Some(instance) = rows::instance_in(view, namespace, &agent.0.cluster).await? else { return Ok(None) };
-    let mut about = rows::operations(view, id).await?;
+    let Some(instance) = related_rows::instance_in(view, namespace, &agent.0.cluster).await? else { return Ok(None) };
+    let mut about = related_rows::operations(view, id).await?;
     if let Some(deployment) = object["metadata"]["name"].as_str().and_then(deployment_of) {
-        about.extend(rows::removals(view, &deployment).await?);
+        about.extend(related_rows::removals(view, &deployment).await?);
     }
     let is_asked = about.iter().any(|row| row.instance == instance.id && row.state != OperationState::Completed);
     Ok(Some((instance.namespace_uid, is_asked)))

@@ -1,16 +1,16 @@
 //! Removal of a deployment: first its rows, then the agent's objects, then the resource's finalizer.
 
-use crate::ids::{OperationId, OperationResource, OperationState, Uid};
-use crate::rows::{Operation, SyncOperation};
 use serde_json::json;
 use switchboard_sql::RowChange;
 
 use super::{DeploymentInput, DeploymentRows, report_error, target};
-use crate::flow::operation::{self, OperationRequest, REMOVAL_PREFIX};
+use crate::deployment::kind::FINALIZER;
 use crate::flow::{KubernetesWrite, ReconcileResult};
+use crate::ids::{OperationId, OperationResource, OperationState, Uid};
 use crate::kinds::GitOpsDeployment;
 use crate::kinds::condition::UNKNOWN_ERROR;
-use crate::kinds::deployment::FINALIZER;
+use crate::operation::{self, OperationRequest, REMOVAL_PREFIX};
+use crate::rows::{Operation, SyncOperation};
 
 /// Delay before a failed removal is retried.
 const RETRY_REMOVAL_MS: i64 = 30 * 1000;
@@ -39,7 +39,7 @@ pub fn delete_rows(known: &DeploymentRows) -> Vec<RowChange> {
 }
 
 /// Deletes all rows of a deployment and requests the removal from the agent.
-pub(super) fn remove(input: &DeploymentInput<'_>, known: &DeploymentRows, decision: &mut ReconcileResult) {
+pub(crate) fn remove(input: &DeploymentInput<'_>, known: &DeploymentRows, decision: &mut ReconcileResult) {
     let changes = &mut decision.changes;
     changes.extend(delete_rows(known));
     let Some(application) = &known.application else { return };
@@ -58,7 +58,7 @@ pub(super) fn remove(input: &DeploymentInput<'_>, known: &DeploymentRows, decisi
 ///
 /// # Guarantees
 /// - A resource keeps its finalizer until the removal is known to have finished. // test: guarantees_a_lost_removal_is_requested_again
-pub(super) fn release_finalizer(
+pub(crate) fn release_finalizer(
     input: &DeploymentInput<'_>,
     deleted: &GitOpsDeployment,
     decision: &mut ReconcileResult,

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 use switchboard_object::yaml;
 
-use super::{API_VERSION, keys};
+use crate::argocd::{API_VERSION, keys};
 
 /// Maximum size of a text that is read.
 const MAX_SPEC_BYTES: usize = 1 << 20;

@@ -8,12 +8,13 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use switchboard_object::yaml;
 
-use super::{IN_CLUSTER, environment_of, keys, new_namespace};
-use crate::kinds::condition::{self, ConditionStatus, ERROR_OCCURRED};
-use crate::kinds::deployment::{
+use super::new_namespace;
+use crate::argocd::{IN_CLUSTER, environment_of, keys};
+use crate::deployment::kind::{
     DeploymentStatus, HealthStatus, ReconciledDestination, ReconciledSource, ReconciledState, ResourceStatus,
     SyncStatus,
 };
+use crate::kinds::condition::{self, ConditionStatus, ERROR_OCCURRED};
 
 /// Maximum unpacked size of a status.
 const MAX_STATUS_BYTES: u64 = 16 << 20;

@@ -1,17 +1,19 @@
 use std::collections::BTreeSet;
 
-use crate::ids::*;
-use crate::rows::*;
 use serde_json::json;
 use switchboard_sql::{Filter, RowChange};
 
-use super::fixture::{FlowFixture, START, UID, UID2, status, web};
-use crate::argo::{self, status::pack};
-use crate::flow::deployment::{TargetEnvironment, removal_id, removal_of};
-use crate::flow::{KubernetesWrite, agent, tenant};
-use crate::kinds::deployment::{
+use crate::deployment::kind::{
     BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, BAD_NAMESPACE, FINALIZER, NO_OWN_CLUSTER, PATH_REQUIRED,
 };
+use crate::deployment::status::pack;
+use crate::deployment::{TargetEnvironment, removal_id, removal_of};
+use crate::flow::KubernetesWrite;
+use crate::flow::fixture::{FlowFixture, START, UID, UID2, status, web};
+use crate::ids::*;
+use crate::operation::agent;
+use crate::rows::*;
+use crate::{argocd, tenant};
 
 #[tokio::test]
 async fn guarantees_rows_and_operation_are_one_transaction() {
@@ -200,7 +202,7 @@ async fn an_unusable_environment_is_reported_and_nothing_changes() {
     let own = fixture.own.clone();
     fixture.decide("web", Some(&resource), Some(TargetEnvironment::Managed(&own))).await;
     let [before] = &*fixture.all::<Application>().await else { panic!("one Application") };
-    assert!(before.spec_field.contains(&format!("name: {}\n", argo::environment_name(&own))));
+    assert!(before.spec_field.contains(&format!("name: {}\n", argocd::environment_name(&own))));
     let told = fixture.decide("web", Some(&resource), Some(TargetEnvironment::Unusable)).await;
     assert_eq!(status(&told).unwrap()["conditions"][0]["message"], BAD_ENVIRONMENT_ON_UPDATE);
     assert_eq!(fixture.all::<Application>().await.first(), Some(before));
@@ -285,7 +287,7 @@ async fn the_deployed_state_is_reported_while_the_spec_is_invalid() {
 async fn an_overdue_operation_is_reported() {
     let mut fixture = FlowFixture::new().await;
     fixture.decide("web", Some(&web(UID)), None).await;
-    fixture.now = fixture.now.plus_ms(crate::flow::operation::DEADLINE_MS + 1000);
+    fixture.now = fixture.now.plus_ms(crate::operation::DEADLINE_MS + 1000);
     let told = fixture.decide("web", Some(&web(UID)), None).await;
     assert_eq!(status(&told).unwrap()["conditions"][0]["message"], "an unknown error occurred");
 }
@@ -293,8 +295,8 @@ async fn an_overdue_operation_is_reported() {
 #[tokio::test]
 async fn a_tenant_is_a_namespace_by_its_uid() {
     let fixture = FlowFixture::new().await;
-    let recreated = crate::flow::tenant::TenantNamespace { name: "shop".into(), uid: "another".into() };
-    let (user, changes) = crate::flow::tenant::user(None, &recreated, || UserId::from("tenant2"), START);
+    let recreated = crate::tenant::TenantNamespace { name: "shop".into(), uid: "another".into() };
+    let (user, changes) = crate::tenant::user(None, &recreated, || UserId::from("tenant2"), START);
     fixture.ledger.commit(&changes).await.unwrap();
     assert_ne!(user.id, fixture.user.id);
     let named = Filter::all().is("display_name", "shop");
@@ -360,7 +362,7 @@ async fn guarantees_a_lost_removal_is_requested_again() {
     assert!(again.writes.is_empty(), "it is not let go: {again:?}");
     let asked = fixture.all::<Operation>().await;
     assert_eq!(asked.iter().map(|row| row.instance.clone()).collect::<BTreeSet<_>>(), fixture.instances);
-    assert!(asked.iter().all(|row| crate::flow::operation::is_created_by_service(&row.id)), "{asked:?}");
+    assert!(asked.iter().all(|row| crate::operation::is_created_by_service(&row.id)), "{asked:?}");
     assert!(asked.iter().all(|row| removal_of(&row.id) == Some(removal_id(&UID.into()))), "{asked:?}");
     // One removal has finished, the other has not.
     let over = Operation { state: OperationState::Completed, ..asked[0].clone() };

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use switchboard_gitops::fleet::moves::RESERVING_STEPS;
-use switchboard_gitops::rows::Application;
-use switchboard_gitops::rows::fleet::{Move, Placement};
 use switchboard_kernel::operator::Unit;
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_sql::{ChangeEvent, LedgerError, LedgerView, Row, RowKey};
+
+use crate::moves::RESERVING_STEPS;
+use crate::rows::Application;
+use crate::rows::fleet::{Move, Placement};
 
 /// Delay of the first recheck: capacity may have become available before the deployment was tracked.
 const FIRST_RECHECK_DELAY: Duration = Duration::from_secs(1);
@@ -20,16 +21,16 @@ const NO_CAPACITY_PREFIX: &str = "room: ";
 
 /// Units that wait for capacity.
 #[derive(Default)]
-pub(super) struct UnplacedDeployments(Mutex<BTreeSet<Unit>>);
+pub(crate) struct UnplacedDeployments(Mutex<BTreeSet<Unit>>);
 
 /// Returns the plan of a deployment without capacity.
-pub(super) fn waiting_plan(why: &impl std::fmt::Display) -> Plan {
+pub(crate) fn waiting_plan(why: &impl std::fmt::Display) -> Plan {
     Plan::nothing().waiting(format!("{NO_CAPACITY_PREFIX}{why}"))
 }
 
 impl UnplacedDeployments {
     /// Tracks whether a unit waits.
-    pub(super) fn record(&self, unit: Unit, plan: Plan) -> Plan {
+    pub(crate) fn record(&self, unit: Unit, plan: Plan) -> Plan {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(&plan.status, UnitStatus::Waiting(why) if why.starts_with(NO_CAPACITY_PREFIX)) {
             all.remove(&unit);
@@ -39,7 +40,7 @@ impl UnplacedDeployments {
     }
 
     /// Returns the waiting units.
-    pub(super) fn all(&self) -> BTreeSet<Unit> {
+    pub(crate) fn all(&self) -> BTreeSet<Unit> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -48,7 +49,7 @@ impl UnplacedDeployments {
     }
 
     /// Whether an event may free capacity that a unit waits for.
-    pub(super) fn matters(&self, signal: &ChangeEvent) -> bool {
+    pub(crate) fn matters(&self, signal: &ChangeEvent) -> bool {
         let tables = [Placement::TABLE.name, Move::TABLE.name, Application::TABLE.name];
         matches!(signal, ChangeEvent::Row { table, .. } if tables.contains(&table.as_str())) && !self.is_empty()
     }
@@ -56,7 +57,7 @@ impl UnplacedDeployments {
 
 /// Whether a changed row frees capacity: the row is deleted, or a placement has left its instance or will not arrive at
 /// its target.
-pub(super) async fn frees_capacity(view: &mut LedgerView, table: &str, key: &str) -> Result<bool, LedgerError> {
+pub(crate) async fn frees_capacity(view: &mut LedgerView, table: &str, key: &str) -> Result<bool, LedgerError> {
     let parts: RowKey = key.split('/').map(str::to_string).collect();
     Ok(match table {
         _ if table == Placement::TABLE.name => view.get::<Placement>(&parts).await?.is_none(),

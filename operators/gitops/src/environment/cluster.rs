@@ -10,18 +10,18 @@ use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
-use switchboard_gitops::flow::environment::{ClusterCheck, ClusterCheckResult};
-use switchboard_gitops::kinds::environment::EnvironmentReason;
-use switchboard_gitops::kubeconfig::KubeconfigAccess;
-use switchboard_gitops::repository::without_login;
 use switchboard_object::causes::error_chain;
 use switchboard_sql::SecretString;
 
+pub use refusal::ClusterFailure;
+
+use crate::environment::kind::EnvironmentReason;
+use crate::environment::kubeconfig::KubeconfigAccess;
+use crate::environment::{ClusterCheck, ClusterCheckResult};
 use crate::network::BoxFuture;
+use crate::repository::without_login;
 use crate::request::text;
 use refusal::cluster_failure;
-
-pub use refusal::ClusterFailure;
 
 /// Namespace of the created service accounts.
 const NAMESPACE: &str = "kube-system";

@@ -1,12 +1,12 @@
 //! Checks on clusters, and their results.
 
-use crate::ids::ServiceAccountId;
-use crate::rows::tenant_clusters::ServiceAccount;
 use switchboard_sql::SecretString;
 
-use crate::flow::recheck::CheckSchedule;
-use crate::kinds::environment::EnvironmentReason;
-use crate::kubeconfig::KubeconfigAccess;
+use crate::environment::kind::EnvironmentReason;
+use crate::environment::kubeconfig::KubeconfigAccess;
+use crate::ids::ServiceAccountId;
+use crate::recheck::CheckSchedule;
+use crate::rows::tenant_clusters::ServiceAccount;
 
 /// Check to execute on a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]

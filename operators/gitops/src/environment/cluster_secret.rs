@@ -1,12 +1,12 @@
 //! Secret with which Argo CD connects to a cluster.
 
-use crate::ids::UserId;
-use crate::rows::{ClusterCredentials, ManagedEnvironment};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::{DATABASE_ID, SECRET_TYPE, environment_name, project_name};
+use crate::argocd::{DATABASE_ID, SECRET_TYPE, environment_name, project_name};
+use crate::ids::UserId;
+use crate::rows::{ClusterCredentials, ManagedEnvironment};
 
 /// Query that makes the URL of a cluster unique for each environment, because Argo CD identifies clusters by URL.
 const QUERY: &str = "?managedEnvironment=";

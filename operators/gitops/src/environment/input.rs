@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use switchboard_sql::SecretString;
+
+use super::cluster_check::ClusterCheckResult;
+use crate::flow::DecisionTime;
 use crate::ids::EngineInstanceId;
+use crate::kinds::ManagedEnvironment;
 use crate::rows::tenant_clusters::ServiceAccount;
 use crate::rows::{
     ApiToDatabase, AppProjectManagedEnvironment, Application, ClusterAccess, ClusterCredentials, ClusterUser,
     ManagedEnvironment as Row, Operation,
 };
-use switchboard_sql::SecretString;
-
-use super::cluster_check::ClusterCheckResult;
-use crate::flow::DecisionTime;
-use crate::flow::tenant::TenantNamespace;
-use crate::kinds::ManagedEnvironment;
+use crate::tenant::TenantNamespace;
 
 /// Input of a decision about an environment.
 pub struct EnvironmentInput<'a> {

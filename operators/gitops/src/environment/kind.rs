@@ -2,15 +2,15 @@
 
 mod reason;
 
-use crate::rows::ClusterCredentials;
 use serde::{Deserialize, Serialize};
 use switchboard_sql::Row;
 
 pub use reason::EnvironmentReason;
 
-use super::deployment::is_label;
-use super::{MetaCondition, ObjectMeta, field};
+use crate::deployment::kind::is_label;
+use crate::kinds::{MetaCondition, ObjectMeta, field};
 use crate::repository::has_login;
+use crate::rows::ClusterCredentials;
 
 /// Kind.
 pub const KIND: &str = "GitOpsDeploymentManagedEnvironment";
@@ -39,7 +39,7 @@ pub struct ManagedEnvironment {
     /// Specification by the tenant.
     pub spec: EnvironmentSpec,
     /// Status.
-    #[serde(default, deserialize_with = "super::meta::lenient_status")]
+    #[serde(default, deserialize_with = "crate::kinds::meta::lenient_status")]
     pub status: EnvironmentStatus,
 }
 

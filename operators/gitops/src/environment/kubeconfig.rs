@@ -1,16 +1,16 @@
 //! Access to one cluster from a tenant's kubeconfig. Referenced files are not read, because they would be files of the
 //! service.
 
-use crate::rows::ClusterCredentials;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use switchboard_object::yaml;
 use switchboard_sql::{Row, SecretString};
 
-use crate::kinds::environment::EnvironmentReason;
+use crate::environment::kind::EnvironmentReason;
 use crate::kinds::field;
 use crate::repository::without_login;
+use crate::rows::ClusterCredentials;
 
 /// Credentials of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

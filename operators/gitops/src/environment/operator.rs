@@ -5,19 +5,6 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use switchboard_gitops::flow::ReconcileResult;
-use switchboard_gitops::flow::environment::{
-    self, ClusterCheck, ClusterCheckResult, ClusterChecks, EnvironmentInput, EnvironmentRows, KubeconfigSecret,
-    service_account, teardown,
-};
-use switchboard_gitops::flow::recheck::CheckSchedule;
-use switchboard_gitops::flow::tenant::{self, TenantNamespace};
-use switchboard_gitops::ids::UserId;
-use switchboard_gitops::kinds::ManagedEnvironment;
-use switchboard_gitops::kinds::environment::SECRET_KEY;
-use switchboard_gitops::repository::without_login;
-use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
-use switchboard_gitops::rows::{ClusterUser, Operation};
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::ClusterType;
@@ -25,13 +12,26 @@ use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_object::causes::error_chain;
 use switchboard_sql::{DbTimestamp, RowChange, RowKey};
 
-use super::{Backend, ENVIRONMENTS_NAME, declared};
+use crate::backend::{Backend, ENVIRONMENTS_NAME, declared};
+use crate::environment::kind::SECRET_KEY;
+use crate::environment::{
+    self, ClusterCheck, ClusterCheckResult, ClusterChecks, EnvironmentInput, EnvironmentRows, KubeconfigSecret,
+    service_account, teardown,
+};
 use crate::error::ServiceError;
 use crate::external_checks::{CheckQueue, CheckState};
+use crate::flow::ReconcileResult;
+use crate::ids::UserId;
+use crate::kinds::ManagedEnvironment;
+use crate::recheck::CheckSchedule;
+use crate::repository::without_login;
 use crate::request::{UnitRequest, secret, text};
 use crate::resources::{ENVIRONMENTS, SECRETS};
+use crate::rows::tenant_clusters::ServiceAccount;
+use crate::rows::{ClusterUser, Operation};
+use crate::tenant::{self, TenantNamespace};
 use crate::writes::mutation;
-use crate::{ids, rows};
+use crate::{random_id, related_rows};
 
 /// Operator of GitOpsDeploymentManagedEnvironments.
 #[derive(Clone)]
@@ -102,7 +102,7 @@ impl Environments {
     ) -> Result<(Vec<RowChange>, (Plan, ClusterChecks)), ServiceError> {
         let tenant = request.tenant();
         let named = self.0.resource_ref(request, tenant.as_ref());
-        let known = rows::environments(view, &named).await?;
+        let known = related_rows::environments(view, &named).await?;
         if live.is_none_or(|live| live.metadata.is_deleted())
             && teardown::must_wait(request.is_terminating, is_removing(view, &known).await?, &known)
         {
@@ -110,7 +110,7 @@ impl Environments {
             plan.requeue_after = Some(Duration::from_millis(teardown::POLL_MS));
             return Ok((vec![], (plan, ClusterChecks::default())));
         }
-        let accounts = rows::accounts(view, &named).await?;
+        let accounts = related_rows::accounts(view, &named).await?;
         log_abandoned(&accounts, retired.as_ref(), request.now()?.timestamp);
         let Some((user, mut changes)) = self.user(view, request, live, tenant.as_ref(), &known).await? else {
             let mut decision = ReconcileResult::default();
@@ -119,8 +119,8 @@ impl Environments {
             return Ok((decision.changes, (Plan::nothing(), ClusterChecks { retire, ..ClusterChecks::default() })));
         };
         let mut operations = operations(view, &known).await?;
-        operations.extend(rows::operations(view, user.id.as_str()).await?);
-        let instances = rows::instances_of(view, &user.id).await?;
+        operations.extend(related_rows::operations(view, user.id.as_str()).await?);
+        let instances = related_rows::instances_of(view, &user.id).await?;
         let nowhere = TenantNamespace { name: request.namespace.clone(), uid: "".into() };
         let data = request.secret.as_ref().map(secret_data);
         let input = EnvironmentInput {
@@ -136,7 +136,7 @@ impl Environments {
             check_result: answer.as_ref(),
             retire_result: retired.as_ref(),
         };
-        let (decision, questions) = environment::decide(&input, ids::new);
+        let (decision, questions) = environment::decide(&input, random_id::new);
         let mut plan = Plan::ordered();
         let writes = decision.writes.into_iter();
         plan.mutations.extend(writes.filter_map(|w| mutation(w, request.object.as_ref(), ClusterType::Configuration)));
@@ -162,9 +162,9 @@ impl Environments {
             return Ok(None);
         }
         if let Some(tenant) = tenant {
-            let found = rows::user(view, &tenant.uid).await?;
+            let found = related_rows::user(view, &tenant.uid).await?;
             let now = request.now()?.timestamp;
-            return Ok(Some(tenant::user(found.as_ref(), tenant, || UserId::from(ids::new()), now)));
+            return Ok(Some(tenant::user(found.as_ref(), tenant, || UserId::from(random_id::new()), now)));
         }
         let owner = known.iter().flat_map(|known| &known.permissions).map(|permission| &permission.user).next();
         match owner {
@@ -225,12 +225,12 @@ fn enqueue_or_wait(
 /// environment. The row of a move is deleted with the environment, and the objects held by the move would stay.
 async fn is_removing(view: &mut switchboard_sql::LedgerView, known: &[EnvironmentRows]) -> Result<bool, ServiceError> {
     for known in known {
-        if rows::is_moving(view, &known.environment.id).await? {
+        if related_rows::is_moving(view, &known.environment.id).await? {
             return Ok(true);
         }
     }
     for permission in known.iter().flat_map(|known| &known.permissions) {
-        if rows::has_open_removal(view, &permission.user).await? {
+        if related_rows::has_open_removal(view, &permission.user).await? {
             return Ok(true);
         }
     }
@@ -243,9 +243,9 @@ async fn operations(
 ) -> Result<Vec<Operation>, ServiceError> {
     let mut all = Vec::new();
     for known in known {
-        all.extend(rows::operations(view, known.environment.id.as_str()).await?);
+        all.extend(related_rows::operations(view, known.environment.id.as_str()).await?);
         for application in &known.applications {
-            all.extend(rows::operations(view, application.id.as_str()).await?);
+            all.extend(related_rows::operations(view, application.id.as_str()).await?);
         }
     }
     Ok(all)

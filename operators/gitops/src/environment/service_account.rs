@@ -5,14 +5,14 @@
 //!  wanted: row ─▶ created, checked, used       unwanted: marked ─▶ deleted on the cluster ─▶ row deleted
 //! ```
 
-use crate::ids::ServiceAccountId;
-use crate::rows::ClusterCredentials;
-use crate::rows::tenant_clusters::ServiceAccount;
 use switchboard_sql::{DbTimestamp, RowChange, SecretString};
 
 use super::{ClusterCheck, ClusterCheckResult, EnvironmentInput, EnvironmentRows};
 use crate::flow::ReconcileResult;
+use crate::ids::ServiceAccountId;
 use crate::kinds::ManagedEnvironment;
+use crate::rows::ClusterCredentials;
+use crate::rows::tenant_clusters::ServiceAccount;
 
 /// Time after which the deletion of an account is abandoned, because the cluster no longer exists or rejects all
 /// credentials.
@@ -61,7 +61,7 @@ pub fn is_abandoned(account: &ServiceAccount, now: DbTimestamp) -> bool {
 }
 
 /// Returns all accounts with their tokens, from the last check or from the credentials that Argo CD uses.
-pub(super) fn all(
+pub(crate) fn all(
     input: &EnvironmentInput<'_>,
     id: &mut impl FnMut() -> String,
     decision: &mut ReconcileResult,
@@ -135,7 +135,7 @@ fn uses(known: &EnvironmentRows, account: &ServiceAccount) -> bool {
 }
 
 /// Whether an account is kept: its resource requests it, or Argo CD uses it until other credentials are verified.
-pub(super) fn is_wanted(
+pub(crate) fn is_wanted(
     account: &ServiceAccount,
     live: Option<&ManagedEnvironment>,
     known: &[EnvironmentRows],
@@ -148,7 +148,7 @@ pub(super) fn is_wanted(
 }
 
 /// Repeats the decision when Argo CD gets other credentials, because no event triggers the deletion of the old account.
-pub(super) fn requeue_after_switch(old: &ClusterCredentials, new: &ClusterCredentials, decision: &mut ReconcileResult) {
+pub(crate) fn requeue_after_switch(old: &ClusterCredentials, new: &ClusterCredentials, decision: &mut ReconcileResult) {
     if old.own_service_account && (!new.own_service_account || new.host != old.host) {
         decision.requeue_in(1);
     }
@@ -156,7 +156,7 @@ pub(super) fn requeue_after_switch(old: &ClusterCredentials, new: &ClusterCreden
 
 /// Records an account before it is created, with the credentials for deleting it. Returns false while an earlier
 /// account with the same name is being deleted, which would delete the new one as well.
-pub(super) fn record(
+pub(crate) fn record(
     input: &EnvironmentInput<'_>,
     live: &ManagedEnvironment,
     accounts: &[ServiceAccount],

@@ -1,19 +1,17 @@
-use crate::ids::*;
-use crate::rows::tenant_clusters::ServiceAccount;
-use crate::rows::*;
 use serde_json::json;
 use switchboard_sql::{Filter, RowChange, RowKey};
 
-use super::fixture::{FlowFixture, START, UID, status, web};
-use crate::flow::deployment::TargetEnvironment;
-use crate::flow::environment::service_account::ABANDON_MS;
-use crate::flow::environment::{
-    self, ClusterCheck, ClusterCheckResult, ClusterChecks, EnvironmentRows, KubeconfigSecret,
-};
-use crate::flow::recheck::CheckSchedule;
+use crate::deployment::TargetEnvironment;
+use crate::environment::kind::{EnvironmentReason, EnvironmentSpec, SECRET_TYPE};
+use crate::environment::service_account::ABANDON_MS;
+use crate::environment::{self, ClusterCheck, ClusterCheckResult, ClusterChecks, EnvironmentRows, KubeconfigSecret};
+use crate::flow::fixture::{FlowFixture, START, UID, status, web};
 use crate::flow::{DecisionTime, ReconcileResult};
-use crate::kinds::environment::{EnvironmentReason, EnvironmentSpec, SECRET_TYPE};
+use crate::ids::*;
 use crate::kinds::{ManagedEnvironment as Resource, ObjectMeta};
+use crate::recheck::CheckSchedule;
+use crate::rows::tenant_clusters::ServiceAccount;
+use crate::rows::*;
 
 fn stage(install: bool) -> Resource {
     Resource {

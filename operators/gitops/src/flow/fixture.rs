@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::ids::*;
-use crate::rows::*;
 use serde_json::Value;
 use switchboard_sql::{Address, DbTimestamp, Filter, Ledger, Row, RowChange, RowKey, Sealer};
 
-use crate::flow::deployment::{self, DeploymentRows, TargetEnvironment};
-use crate::flow::tenant::{self, TenantNamespace};
+use crate::deployment::kind::{DeploymentDestination, DeploymentSource, DeploymentSpec};
+use crate::deployment::{self, DeploymentRows, TargetEnvironment};
 use crate::flow::{DecisionTime, KubernetesWrite, ReconcileResult};
-use crate::kinds::deployment::{DeploymentDestination, DeploymentSource, DeploymentSpec};
+use crate::ids::*;
 use crate::kinds::{GitOpsDeployment, ObjectMeta};
 use crate::repository::normalize;
+use crate::rows::*;
+use crate::tenant::{self, TenantNamespace};
 
 pub const START: DbTimestamp = DbTimestamp { unix_us: 1_790_000_000_000_000 };
 pub const UID: &str = "11111111-1111-4111-8111-111111111111";
@@ -142,7 +142,7 @@ impl FlowFixture {
     /// Finishes all open Operations, like the agent.
     pub async fn complete(&self, result: Result<(), &str>) {
         for row in self.all::<Operation>().await.iter().filter(|row| row.state == OperationState::Waiting) {
-            let changes = crate::flow::operation::finish(std::slice::from_ref(row), row, self.now, result, self.now);
+            let changes = crate::operation::finish(std::slice::from_ref(row), row, self.now, result, self.now);
             self.ledger.commit(&changes).await.unwrap();
         }
     }

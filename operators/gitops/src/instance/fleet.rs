@@ -1,51 +1,40 @@
 //! Fleet of Argo CD instances: adding, listing, cordoning and removing instances, and moving placements between them.
 //!
 //! ```text
-//!  rows + objects ─▶ switchboard_gitops::fleet decides ─▶ commit, or writes to the engine cluster ─▶ rows + objects …
+//!  rows + objects ─▶ crate::placement decides ─▶ commit, or writes to the engine cluster ─▶ rows + objects …
 //! ```
 //!
 //! The module keeps no state. [`Fleet::advance_move`] continues a move from its current step; concurrent callers do not
 //! interfere.
 
-mod instances;
-mod move_inputs;
-mod moves;
-mod names;
-mod objects;
-mod ownership;
-mod placements;
-mod rebuild;
-mod removal;
-mod tracking;
-
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use switchboard_gitops::fleet::moves::{MoveError, STALL_MS};
-use switchboard_gitops::ids::Uid;
 use switchboard_sql::{DbTimestamp, LedgerError};
 
-pub(crate) use instances::entries;
-pub use instances::{FleetInstance, InstanceSpec};
-pub use moves::MoveProgress;
-pub use names::PlacementNames;
-pub use objects::{EngineClient, EngineError};
-pub use ownership::NamespaceOwner;
-pub use placements::PlacementInfo;
+pub use crate::argocd::engine_client::{EngineClient, EngineError};
+pub(crate) use crate::instance::membership::entries;
+pub use crate::instance::membership::{FleetInstance, InstanceSpec};
+pub use crate::instance::ownership::NamespaceOwner;
+pub use crate::moves::execution::MoveProgress;
+pub use crate::placement::listing::PlacementInfo;
+pub use crate::placement::names::PlacementNames;
 
-use self::names::{first_few, list_suffix};
 use crate::error::ServiceError;
+use crate::ids::Uid;
+use crate::moves::{MoveError, STALL_MS};
+use crate::placement::names::{first_few, list_suffix};
 use crate::setup::SYSTEM_NAMESPACE;
 use crate::store::Store;
 
 /// Argo CD instances of one engine cluster.
 #[derive(Clone)]
 pub struct Fleet {
-    store: Store,
-    engine: EngineClient,
-    isolated: bool,
-    clock: FleetClock,
-    stall_ms: i64,
+    pub(crate) store: Store,
+    pub(crate) engine: EngineClient,
+    pub(crate) isolated: bool,
+    pub(crate) clock: FleetClock,
+    pub(crate) stall_ms: i64,
 }
 
 /// Clock; tests replace it to make time pass faster.
@@ -199,13 +188,13 @@ impl Fleet {
     }
 
     /// Returns the identity of the engine cluster.
-    async fn cluster(&self) -> Result<Uid, FleetError> {
+    pub(crate) async fn cluster(&self) -> Result<Uid, FleetError> {
         let found = self.engine.get("v1", "Namespace", "", SYSTEM_NAMESPACE).await?;
         let uid = found.as_ref().and_then(|found| found["metadata"]["uid"].as_str());
         Ok(Uid::from(uid.unwrap_or(SYSTEM_NAMESPACE)))
     }
 
-    fn now(&self) -> DbTimestamp {
+    pub(crate) fn now(&self) -> DbTimestamp {
         (self.clock)()
     }
 }

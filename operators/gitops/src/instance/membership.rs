@@ -4,21 +4,23 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Value, json};
-use switchboard_gitops::fleet::InstanceCandidate;
-use switchboard_gitops::fleet::moves::is_open;
-use switchboard_gitops::fleet::setup::{
-    InstanceLimits, InstanceRegistration, InstanceScope, configuration, definitions, register,
-};
-use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_gitops::ids::{InstanceState, KubernetesRelation, Uid};
-use switchboard_gitops::kinds::{self, credential, deployment, environment, sync_run};
-use switchboard_gitops::rows::fleet::{Member, Move};
-use switchboard_gitops::rows::{EngineInstance, KubernetesToDatabase};
 use switchboard_sql::{Filter, LedgerError, LedgerView, RowChange};
 
-use super::move_inputs::all;
-use super::{Fleet, FleetError, rebuild};
-use crate::{ids, instance, rows};
+use super::rebuild;
+use crate::credential::kind as credential;
+use crate::deployment::kind as deployment;
+use crate::environment::kind as environment;
+use crate::ids::{InstanceState, KubernetesRelation, Uid};
+use crate::instance::fleet::{Fleet, FleetError};
+use crate::instance::{InstanceLimits, InstanceRegistration, InstanceScope, configuration, definitions, register};
+use crate::moves::is_open;
+use crate::moves::move_inputs::all;
+use crate::placement::{InstanceCandidate, selection};
+use crate::rows::fleet::{Member, Move};
+use crate::rows::{EngineInstance, KubernetesToDatabase};
+use crate::sync_run::kind as sync_run;
+use crate::tenant::TenantNamespace;
+use crate::{kinds, random_id, related_rows};
 
 /// Length of the key that Argo CD signs its tokens with.
 const KEY_BYTES: usize = 32;
@@ -91,7 +93,7 @@ impl Fleet {
                 is_cluster_recreated: wanted.cluster_recreated,
                 now: self.now(),
             };
-            let (instance, mut changes) = register(&registration, ids::new);
+            let (instance, mut changes) = register(&registration, random_id::new);
             let is_anew = |before: &EngineInstance| before.id == instance.id && before.namespace_uid != namespace.uid;
             if instances.iter().any(is_anew) {
                 changes.extend(rebuild::changes(&mut view, &instance, registration.now).await?);
@@ -110,7 +112,7 @@ impl Fleet {
         let uid = Uid::from(found["metadata"]["uid"].as_str().unwrap_or_default());
         let mut view = self.store.ledger().view().await?;
         let known: Vec<EngineInstance> = view.list(&Filter::all().is("namespace_name", name)).await?;
-        let user = rows::user(&mut view, &uid).await?;
+        let user = related_rows::user(&mut view, &uid).await?;
         view.end();
         let is_instance = known.iter().any(|instance| instance.namespace_uid == uid);
         if is_instance || user.is_some() {
@@ -124,7 +126,7 @@ impl Fleet {
         Ok(false)
     }
 
-    pub(super) async fn namespace(&self, name: &str, create: bool) -> Result<TenantNamespace, FleetError> {
+    pub(crate) async fn namespace(&self, name: &str, create: bool) -> Result<TenantNamespace, FleetError> {
         if create {
             let wanted = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
             self.engine.create(&wanted).await?;
@@ -184,13 +186,13 @@ impl Fleet {
 }
 
 /// Returns the instance in a namespace of a cluster, with its load.
-pub(super) async fn entry_of(
+pub(crate) async fn entry_of(
     view: &mut LedgerView,
     namespace: &str,
     cluster: &Uid,
 ) -> Result<FleetInstance, FleetError> {
     let none = || FleetError::NoInstance(namespace.to_string());
-    let found = rows::instance_in(view, namespace, cluster).await?.ok_or_else(none)?;
+    let found = related_rows::instance_in(view, namespace, cluster).await?.ok_or_else(none)?;
     entries(view).await?.into_iter().find(|entry| entry.candidate.instance.id == found.id).ok_or_else(none)
 }
 
@@ -201,7 +203,7 @@ pub(crate) async fn entries(view: &mut LedgerView) -> Result<Vec<FleetInstance>,
     let of_clusters = Filter::all().is("db_relation_type", KubernetesRelation::EngineCluster);
     let clusters: Vec<KubernetesToDatabase> = view.list(&of_clusters).await?;
     let mut entries = Vec::new();
-    for candidate in instance::candidates(view).await? {
+    for candidate in selection::candidates(view).await? {
         let id = &candidate.instance.id;
         let moving = moves.iter().filter(|row| row.source == *id || row.target == *id).count();
         let row = candidate.instance.cluster.as_str();

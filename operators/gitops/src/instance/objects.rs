@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::argo::{API_VERSION, DEFAULT_PROJECT, application, project};
+use crate::argocd::{API_VERSION, DEFAULT_PROJECT};
+use crate::deployment::application;
+use crate::tenant::project;
 
 /// Label without which Argo CD ignores its configuration.
 const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "argocd");

@@ -4,12 +4,12 @@
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_gitops::ids::Uid;
 
-use super::objects::{code, refused};
-use super::{EngineClient, EngineError, Fleet, FleetError};
+use crate::argocd::engine_client::{code, refused};
+use crate::ids::Uid;
+use crate::instance::fleet::{EngineClient, EngineError, Fleet, FleetError};
 use crate::settings;
+use crate::tenant::TenantNamespace;
 
 /// Annotation of a namespace with the id of its database.
 const DATABASE_ANNOTATION: &str = "managed-gitops.redhat.com/database";
@@ -63,7 +63,7 @@ impl EngineClient {
 
 impl Fleet {
     /// Fails if the namespace is marked as another database's, unless `force` is set.
-    pub(super) async fn check_ownership(&self, namespace: &str, force: bool) -> Result<(), FleetError> {
+    pub(crate) async fn check_ownership(&self, namespace: &str, force: bool) -> Result<(), FleetError> {
         // The database gets an id only when it claims a namespace.
         let database = settings::database_id(self.store.ledger()).await?;
         let found = self.engine.namespace_owner(namespace).await?;
@@ -74,7 +74,7 @@ impl Fleet {
     }
 
     /// Marks a namespace as this database's. Fails if it is marked as another one's, unless `force` is set.
-    pub(super) async fn claim(&self, namespace: &str, force: bool) -> Result<(), FleetError> {
+    pub(crate) async fn claim(&self, namespace: &str, force: bool) -> Result<(), FleetError> {
         let database = settings::get_or_create_database_id(self.store.ledger()).await?;
         let found = self.engine.namespace_owner(namespace).await?;
         match found {

@@ -1,12 +1,12 @@
 //! Requests to rebuild the objects of an instance whose namespace was recreated.
 
-use switchboard_gitops::flow::operation::{OperationRequest, request};
-use switchboard_gitops::ids::{OperationId, OperationResource, UserId};
-use switchboard_gitops::rows::{Application, EngineInstance, RepositoryCredentials};
 use switchboard_sql::{DbTimestamp, Filter, LedgerView, RowChange};
 
-use super::FleetError;
-use crate::{ids, rows};
+use crate::ids::{OperationId, OperationResource, UserId};
+use crate::instance::fleet::FleetError;
+use crate::operation::{OperationRequest, request};
+use crate::rows::{Application, EngineInstance, RepositoryCredentials};
+use crate::{random_id, related_rows};
 
 /// Returns Operations for every object of the instance.
 pub async fn changes(
@@ -16,7 +16,7 @@ pub async fn changes(
 ) -> Result<Vec<RowChange>, FleetError> {
     let mut wanted: Vec<(OperationResource, String, UserId)> = Vec::new();
     for row in view.list::<Application>(&Filter::all().is("engine_instance_inst_id", &instance.id)).await? {
-        if let Some(owner) = rows::owner_of(view, &row.id).await? {
+        if let Some(owner) = related_rows::owner_of(view, &row.id).await? {
             wanted.push((OperationResource::Application, row.id.to_string(), owner.user));
         }
     }
@@ -25,9 +25,9 @@ pub async fn changes(
     }
     let mut changes = Vec::new();
     for (resource, resource_id, owner) in &wanted {
-        let existing = rows::operations(view, resource_id).await?;
+        let existing = related_rows::operations(view, resource_id).await?;
         let wish = OperationRequest { instance: &instance.id, resource: *resource, resource_id, owner };
-        changes.extend(request(&existing, &wish, || OperationId::from(ids::new()), now));
+        changes.extend(request(&existing, &wish, || OperationId::from(random_id::new()), now));
     }
     Ok(changes)
 }

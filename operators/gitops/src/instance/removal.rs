@@ -2,21 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use switchboard_gitops::argo::{DATABASE_ID, SECRET_TYPE};
-use switchboard_gitops::fleet::InstanceCandidate;
-use switchboard_gitops::fleet::moves::{RESERVING_STEPS, delete_write};
-use switchboard_gitops::flow::operation::{OperationRequest, request};
-use switchboard_gitops::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource, OperationState};
-use switchboard_gitops::kinds;
-use switchboard_gitops::rows::fleet::Move;
-use switchboard_gitops::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
 use switchboard_sql::{DbTimestamp, Filter, LedgerView, RowChange, RowLimit};
 
-use super::instances::entry_of;
-use super::placements::first_placements_on;
-use super::{Fleet, FleetError, FleetInstance, entries};
+use crate::argocd::{DATABASE_ID, SECRET_TYPE};
 use crate::error::ServiceError;
-use crate::ids;
+use crate::ids::{EngineInstanceId, KubernetesRelation, OperationId, OperationResource, OperationState};
+use crate::instance::fleet::{Fleet, FleetError, FleetInstance, entries};
+use crate::instance::membership::entry_of;
+use crate::moves::{RESERVING_STEPS, delete_write};
+use crate::operation::{OperationRequest, request};
+use crate::placement::InstanceCandidate;
+use crate::placement::listing::first_placements_on;
+use crate::rows::fleet::Move;
+use crate::rows::{ClusterAccess, EngineInstance, KubernetesToDatabase, Operation, RepositoryCredentials};
+use crate::{kinds, random_id};
 
 /// Maximum number of attempts if other writers use the instance meanwhile.
 const MAX_ATTEMPTS: u32 = 8;
@@ -66,8 +65,8 @@ impl Fleet {
 
     /// Deletes the Operation resources of rows that were deleted with the instance.
     async fn delete_operation_objects(&self, namespace: &str, rows: &[Operation]) -> Result<(), FleetError> {
-        let names: BTreeSet<String> = rows.iter().map(|row| kinds::operation::name(&row.id)).collect();
-        for ring in self.engine.list(kinds::API_VERSION, kinds::operation::KIND, namespace, "").await? {
+        let names: BTreeSet<String> = rows.iter().map(|row| crate::operation::kind::name(&row.id)).collect();
+        for ring in self.engine.list(kinds::API_VERSION, crate::operation::kind::KIND, namespace, "").await? {
             if ring["metadata"]["name"].as_str().is_some_and(|name| names.contains(name)) {
                 self.engine.act(&delete_write(&ring)).await?;
             }
@@ -117,21 +116,21 @@ async fn move_credentials(
 ) -> Result<Vec<RowChange>, FleetError> {
     let mut changes = Vec::new();
     for row in credentials {
-        let used = crate::instance::instances_of_placements(view, &row.user).await?;
+        let used = crate::placement::selection::instances_of_placements(view, &row.user).await?;
         let Some(target) = used.into_iter().next().or_else(|| other_instance(all, &from.candidate)) else {
             let namespace = from.candidate.instance.namespace.clone();
             return Err(FleetError::LastInstance { namespace, credentials: credentials.len() });
         };
         let moved = RepositoryCredentials { instance: target.clone(), ..row.clone() };
         changes.push(RowChange::update(row, &moved));
-        let existing = crate::rows::operations(view, row.id.as_str()).await?;
+        let existing = crate::related_rows::operations(view, row.id.as_str()).await?;
         let wish = OperationRequest {
             instance: &target,
             resource: OperationResource::RepositoryCredentials,
             resource_id: row.id.as_str(),
             owner: &row.user,
         };
-        changes.extend(request(&existing, &wish, || OperationId::from(ids::new()), now));
+        changes.extend(request(&existing, &wish, || OperationId::from(random_id::new()), now));
     }
     Ok(changes)
 }

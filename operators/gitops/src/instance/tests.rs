@@ -1,11 +1,11 @@
-use crate::ids::{InstanceState, KubernetesRelation};
-use crate::rows::fleet::Member;
-use crate::rows::{EngineInstance, KubernetesToDatabase};
 use serde_json::Value;
 use switchboard_sql::{Address, DbTimestamp, Filter, Ledger, Row, Sealer};
 
-use crate::fleet::setup::{InstanceLimits, InstanceRegistration, InstanceScope, configuration, definitions, register};
-use crate::flow::tenant::TenantNamespace;
+use crate::ids::{InstanceState, KubernetesRelation};
+use crate::instance::{InstanceLimits, InstanceRegistration, InstanceScope, configuration, definitions, register};
+use crate::rows::fleet::Member;
+use crate::rows::{EngineInstance, KubernetesToDatabase};
+use crate::tenant::TenantNamespace;
 
 const NOW: DbTimestamp = DbTimestamp { unix_us: 1_790_000_000_000_000 };
 

@@ -2,10 +2,10 @@
 //! in the same way.
 
 use serde_json::Value;
-use switchboard_gitops::fleet::setup::{InstanceScope, configuration};
-use switchboard_gitops::rows::EngineInstance;
 
-use super::{Fleet, FleetError};
+use crate::instance::fleet::{Fleet, FleetError};
+use crate::instance::{InstanceScope, configuration};
+use crate::rows::EngineInstance;
 
 /// ConfigMap with the settings of Argo CD.
 const ARGOCD_CM: &str = "argocd-cm";
@@ -18,7 +18,7 @@ const REQUIRED_CONFIG_MAPS: [&str; 2] = [ARGOCD_CM, "argocd-cmd-params-cm"];
 
 impl Fleet {
     /// Fails unless two instances track resources in the same way. An instance without the ConfigMap is not checked.
-    pub(super) async fn require_same_tracking(
+    pub(crate) async fn require_same_tracking(
         &self,
         source: &EngineInstance,
         target: &EngineInstance,

@@ -1,15 +1,15 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_gitops::fleet::IncomingLoad;
-use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_gitops::ids::InstanceState;
-use switchboard_gitops::rows::EngineInstance;
-use switchboard_gitops::rows::fleet::Member;
 use switchboard_sql::{Address, DbTimestamp, RowChange, Sealer};
 
 use super::*;
-use crate::{ids, instance};
+use crate::ids::InstanceState;
+use crate::placement::{IncomingLoad, selection};
+use crate::random_id;
+use crate::rows::EngineInstance;
+use crate::rows::fleet::Member;
+use crate::tenant::TenantNamespace;
 
 mod promql;
 
@@ -165,9 +165,7 @@ fn expressions_of(value: &Value, into: &mut Vec<String>) {
 #[tokio::test]
 async fn a_missing_engine_cluster_is_reported() {
     let ledger =
-        Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-            .await
-            .unwrap();
+        Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     let is =
         |page: &str, line: &str| assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
     let (page, error) = super::page(&ledger, None, 0).await;
@@ -179,7 +177,7 @@ async fn a_missing_engine_cluster_is_reported() {
     let namespace = TenantNamespace { name: "argocd".into(), uid: "argocd-uid".into() };
     let mut view = ledger.view().await.unwrap();
     let changes =
-        instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, DbTimestamp::default()).await;
+        selection::register(&mut view, &"kube-system".into(), &namespace, random_id::new, DbTimestamp::default()).await;
     view.end();
     ledger.commit(&changes.unwrap()).await.unwrap();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -216,14 +214,12 @@ fn alerts_are_not_silenced_by_their_cause() {
 #[tokio::test]
 async fn a_failure_that_succeeded_later_does_not_count() {
     let ledger =
-        Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-            .await
-            .unwrap();
+        Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     let namespace = TenantNamespace { name: "argocd".into(), uid: "argocd-uid".into() };
     let mut view = ledger.view().await.unwrap();
     let changes =
-        instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, DbTimestamp::default()).await;
+        selection::register(&mut view, &"kube-system".into(), &namespace, random_id::new, DbTimestamp::default()).await;
     view.end();
     ledger.commit(&changes.unwrap()).await.unwrap();
     let instance = ledger.list::<EngineInstance>(&Filter::all()).await.unwrap().remove(0).id;

@@ -1,8 +1,5 @@
 //! Steps from the cutover on, which cannot be rolled back.
 
-use crate::ids::{MoveStep, OperationResource, OperationState};
-use crate::rows::fleet::Placement;
-use crate::rows::{Application, ClusterAccess, Operation, RepositoryCredentials};
 use serde_json::Value;
 use switchboard_sql::RowChange;
 
@@ -12,9 +9,12 @@ use super::{
     CLEANUP_MS, InstanceWrite, MoveAction, MoveState, RESUME_MS, advance, in_step_ms, source_namespace, step_change,
     wait,
 };
-use crate::argo::{self, DATABASE_ID};
-use crate::flow::deployment::removal_id;
-use crate::flow::operation::{self, OperationRequest};
+use crate::argocd::{self, DATABASE_ID};
+use crate::deployment::removal_id;
+use crate::ids::{MoveStep, OperationResource, OperationState};
+use crate::operation::{self, OperationRequest};
+use crate::rows::fleet::Placement;
+use crate::rows::{Application, ClusterAccess, Operation, RepositoryCredentials};
 
 /// Cutover: changes all rows from the source to the target in one transaction.
 pub fn cutover(state: &MoveState<'_>) -> MoveAction {
@@ -103,7 +103,7 @@ pub fn resume(state: &MoveState<'_>) -> MoveAction {
 }
 
 fn has_compared(object: &Value) -> bool {
-    let answered = object["metadata"]["annotations"].get(argo::application::REFRESH).is_none();
+    let answered = object["metadata"]["annotations"].get(crate::deployment::application::REFRESH).is_none();
     answered && object["status"]["sync"]["status"].as_str().is_some_and(|status| !status.is_empty())
 }
 
@@ -117,7 +117,7 @@ fn removals(state: &MoveState<'_>) -> Vec<RowChange> {
 
 fn removal(state: &MoveState<'_>, object: &Value) -> Option<RowChange> {
     let row = object["metadata"]["labels"][DATABASE_ID].as_str()?;
-    let deployment = argo::deployment_of(object["metadata"]["name"].as_str()?)?;
+    let deployment = argocd::deployment_of(object["metadata"]["name"].as_str()?)?;
     let asked = state.operations.iter().any(|operation| {
         operation.instance == state.row.target
             && operation.resource == OperationResource::Application

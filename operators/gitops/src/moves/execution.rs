@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use switchboard_gitops::fleet::PlacementKey;
-use switchboard_gitops::fleet::moves::{self, MoveAction};
-use switchboard_gitops::ids::{InstanceState, MoveId, MoveStep, Uid};
-use switchboard_gitops::rows::fleet::{Move, Placement};
-use switchboard_gitops::rows::{Application, EngineInstance};
 use switchboard_object::causes::error_chain;
 use switchboard_sql::{ChangeEvent, Filter, LedgerView, RowChange, RowKey};
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::objects::EngineWrite;
-use super::{Fleet, FleetError};
-use crate::{ids, instance, rows};
+use crate::argocd::engine_client::EngineWrite;
+use crate::ids::{InstanceState, MoveId, MoveStep, Uid};
+use crate::instance::fleet::{Fleet, FleetError};
+use crate::moves::{self, MoveAction};
+use crate::placement::{PlacementKey, selection};
+use crate::rows::fleet::{Move, Placement};
+use crate::rows::{Application, EngineInstance};
+use crate::{random_id, related_rows};
 
 /// Delay of a retry after an error of the cluster or the database.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
@@ -69,9 +69,9 @@ impl Fleet {
         {
             return Ok((row, vec![]));
         }
-        let (row, mut changes) = moves::begin(&placement, &target.id, MoveId::from(ids::new()), self.now())?;
+        let (row, mut changes) = moves::begin(&placement, &target.id, MoveId::from(random_id::new()), self.now())?;
         require_same_cluster(view, &placement, target, cluster).await?;
-        if let Some(source) = rows::instance(view, &placement.instance).await? {
+        if let Some(source) = related_rows::instance(view, &placement.instance).await? {
             self.require_same_tracking(&source, target).await?;
         }
         // A finished move is kept until the next one begins, so there are never more moves than placements.
@@ -204,8 +204,8 @@ impl Fleet {
         let mut view = self.store.ledger().view().await?;
         let mut open_moves = Vec::new();
         for row in view.list::<Move>(&Filter::all()).await?.into_iter().filter(moves::is_open) {
-            if let Some(target) = rows::instance(&mut view, &row.target).await?
-                && rows::is_on_cluster(&mut view, &target, cluster).await?
+            if let Some(target) = related_rows::instance(&mut view, &row.target).await?
+                && related_rows::is_on_cluster(&mut view, &target, cluster).await?
             {
                 open_moves.push(row);
             }
@@ -258,9 +258,9 @@ async fn require_same_cluster(
     target: &EngineInstance,
     cluster: &Uid,
 ) -> Result<(), FleetError> {
-    let source = rows::instance(view, &placement.instance).await?;
+    let source = related_rows::instance(view, &placement.instance).await?;
     for end in source.iter().chain([target]) {
-        if !rows::is_on_cluster(view, end, cluster).await? {
+        if !related_rows::is_on_cluster(view, end, cluster).await? {
             return Err(FleetError::TargetRefused {
                 namespace: target.namespace.clone(),
                 why: "is on another cluster than the placement or this command".to_string(),
@@ -278,7 +278,7 @@ async fn require_capacity(
     placement_key: &PlacementKey,
 ) -> Result<RowChange, FleetError> {
     let no = |why: String, hint| Err(FleetError::TargetRefused { namespace: target.namespace.clone(), why, hint });
-    let all = instance::candidates(view).await?;
+    let all = selection::candidates(view).await?;
     let candidate = all.into_iter().find(|candidate| candidate.instance.id == target.id);
     let Some((candidate, member)) = candidate.and_then(|one| one.member.clone().map(|member| (one, member))) else {
         return no("is not part of the fleet".into(), "add it with `switchboard gitops fleet add`");

@@ -4,20 +4,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_gitops::argo::{credential_name, environment_name, project_name};
-use switchboard_gitops::fleet::moves::is_open;
-use switchboard_gitops::rows::fleet::Move;
-use switchboard_gitops::rows::{Application, ClusterAccess, EngineInstance, RepositoryCredentials};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_sql::{ChangeEvent, Filter, LedgerView, Row, RowKey};
 
-use super::{APPLICATIONS_NAME, Agent, PROJECTS_NAME, SECRETS_NAME};
+use crate::agent::{APPLICATIONS_NAME, Agent, PROJECTS_NAME, SECRETS_NAME};
+use crate::argocd::{credential_name, environment_name, project_name};
 use crate::error::ServiceError;
-use crate::rows;
+use crate::moves::is_open;
+use crate::related_rows;
+use crate::rows::fleet::Move;
+use crate::rows::{Application, ClusterAccess, EngineInstance, RepositoryCredentials};
 
 /// Returns the moves among the events.
-pub(super) fn moves<'a>(events: &'a [ChangeEvent]) -> BTreeSet<&'a str> {
+pub(crate) fn moves<'a>(events: &'a [ChangeEvent]) -> BTreeSet<&'a str> {
     let of = |event: &'a ChangeEvent| match event {
         ChangeEvent::Row { table, key } if table == Move::TABLE.name => Some(key.as_str()),
         _ => None,
@@ -33,7 +33,7 @@ impl Agent {
     ///
     /// # Errors
     /// When the database fails.
-    pub(super) async fn enqueue_finished_moves(
+    pub(crate) async fn enqueue_finished_moves(
         &self,
         moves: &BTreeSet<&str>,
         handle: &Handle,
@@ -67,7 +67,7 @@ async fn enqueue_secrets_and_projects(
     let used = accesses.iter().map(|access| (&access.instance, &access.environment));
     let ends = [&moved.source, &moved.target].map(|end| (end, &moved.environment));
     for (at, environment) in used.chain(ends) {
-        let Some(EngineInstance { namespace, .. }) = rows::instance(view, at).await? else { continue };
+        let Some(EngineInstance { namespace, .. }) = related_rows::instance(view, at).await? else { continue };
         let secrets = units.entry(SECRETS_NAME).or_default();
         secrets.insert(Unit::object(&namespace, &environment_name(environment)));
         secrets.extend(credentials.iter().map(|row| Unit::object(&namespace, &credential_name(&row.id))));
@@ -85,7 +85,7 @@ async fn enqueue_applications(
     let of_environment = Filter::all().is("managed_environment_id", &moved.environment);
     let applications: Vec<Application> = view.list(&of_environment).await?;
     for at in [&moved.source, &moved.target] {
-        let Some(EngineInstance { namespace, .. }) = rows::instance(view, at).await? else { continue };
+        let Some(EngineInstance { namespace, .. }) = related_rows::instance(view, at).await? else { continue };
         let copies = applications.iter().map(|row| Unit::object(&namespace, &row.name));
         units.entry(APPLICATIONS_NAME).or_default().extend(copies);
     }

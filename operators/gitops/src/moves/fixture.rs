@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::*;
-use crate::rows::fleet::*;
-use crate::rows::*;
 use serde_json::{Value, json};
 use switchboard_sql::{Address, DbTimestamp, Filter, Ledger, Row, RowChange, Sealer};
 
-use crate::argo::application::{self, REFRESH};
-use crate::argo::spec_field::{ApplicationSpec, write};
-use crate::argo::{DATABASE_ID, project};
-use crate::fleet::moves::{self, InstanceWrite, MoveAction, MoveState, is_paused_by};
-use crate::flow::operation::{OperationRequest, row};
-use crate::flow::tenant::{self, TenantNamespace};
+use crate::argocd::DATABASE_ID;
+use crate::deployment::application::{self, REFRESH};
+use crate::deployment::spec_field::{ApplicationSpec, write};
+use crate::ids::*;
+use crate::moves::{self, InstanceWrite, MoveAction, MoveState, is_paused_by};
+use crate::operation::{OperationRequest, row};
+use crate::rows::fleet::*;
+use crate::rows::*;
+use crate::tenant::{self, TenantNamespace, project};
 
 pub const START: DbTimestamp = DbTimestamp { unix_us: 1_790_000_000_000_000 };
 pub const UIDS: [&str; 2] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];

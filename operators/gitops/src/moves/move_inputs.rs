@@ -3,21 +3,22 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use switchboard_gitops::argo::{
-    self, API_VERSION, DATABASE_ID, application, cluster_secret, credential_name, environment_name, project,
-    project_name, repository_secret,
-};
-use switchboard_gitops::fleet::moves::{MoveState, is_paused_by};
-use switchboard_gitops::ids::{EngineInstanceId, KubernetesRelation, MoveId, OperationResource, OperationState};
-use switchboard_gitops::repository::normalize;
-use switchboard_gitops::rows::fleet::{Move, Placement};
-use switchboard_gitops::rows::{
+use switchboard_sql::{DbTimestamp, Filter, LedgerError, LedgerView, Row, RowKey};
+
+use crate::argocd::{self, API_VERSION, DATABASE_ID, credential_name, environment_name, project_name};
+use crate::credential::repository_secret;
+use crate::deployment::application;
+use crate::environment::cluster_secret;
+use crate::ids::{EngineInstanceId, KubernetesRelation, MoveId, OperationResource, OperationState};
+use crate::instance::fleet::{Fleet, FleetError};
+use crate::moves::{MoveState, is_paused_by};
+use crate::repository::normalize;
+use crate::rows::fleet::{Move, Placement};
+use crate::rows::{
     Application, ApplicationOwner, ClusterAccess, ClusterCredentials, EngineInstance, KubernetesToDatabase,
     ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
-use switchboard_sql::{DbTimestamp, Filter, LedgerError, LedgerView, Row, RowKey};
-
-use super::{Fleet, FleetError};
+use crate::tenant::project;
 
 /// Path of the repository URL in an Application.
 const REPOSITORY_POINTER: &str = "/spec/source/repoURL";
@@ -86,7 +87,7 @@ impl Fleet {
     /// Reads the current inputs of a move. Rows are read first, so an object that was created later is at worst seen
     /// too early. Without `sees_target`, objects at the target are ignored, and the agent releases what the move left
     /// there.
-    pub(super) async fn read_move_inputs(&self, id: &MoveId, sees_target: bool) -> Result<MoveInputs, FleetError> {
+    pub(crate) async fn read_move_inputs(&self, id: &MoveId, sees_target: bool) -> Result<MoveInputs, FleetError> {
         let mut view = self.store.ledger().view().await?;
         let rows = self.rows(&mut view, id).await?;
         view.end();
@@ -195,7 +196,7 @@ impl Fleet {
         let is_own = !view.list::<KubernetesToDatabase>(&own).await?.is_empty();
         if self.isolated {
             // A tenant without repositories and environments has no project at the source either.
-            required.extend(crate::project::desired_project(view, &row.user, namespace, true).await?);
+            required.extend(crate::tenant::desired_project::desired_project(view, &row.user, namespace, true).await?);
         }
         required.extend(credentials.iter().map(|row| repository_secret::object(row, namespace, self.isolated)));
         if !is_own {
@@ -271,7 +272,7 @@ impl Fleet {
 /// the move.
 fn relevant_operations(rows: &MoveRows, at_target: &[Value], at_source: &[Value]) -> Vec<Operation> {
     let held = |id: &str| {
-        at_target.iter().chain(at_source).any(|object| object["metadata"]["labels"][argo::DATABASE_ID] == id)
+        at_target.iter().chain(at_source).any(|object| object["metadata"]["labels"][argocd::DATABASE_ID] == id)
     };
     let about = |row: &&Operation| match row.resource {
         OperationResource::Application => {
@@ -292,6 +293,6 @@ where
 }
 
 /// Returns every row of a table.
-pub(super) async fn all<R: Row>(view: &mut LedgerView) -> Result<Vec<R>, LedgerError> {
+pub(crate) async fn all<R: Row>(view: &mut LedgerView) -> Result<Vec<R>, LedgerError> {
     view.list(&Filter::all()).await
 }

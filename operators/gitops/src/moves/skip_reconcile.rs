@@ -1,16 +1,16 @@
 //! Pausing of Applications during a move: Argo CD skips their reconciliation, and only the move that paused them
 //! changes them.
 
-use crate::ids::MoveId;
-use crate::rows::Application;
 use serde_json::{Value, json};
 
 use super::InstanceWrite;
-use crate::argo::application::{self, REFRESH};
-use crate::argo::spec_field::SpecError;
-use crate::argo::{API_VERSION, DATABASE_ID};
+use crate::argocd::{API_VERSION, DATABASE_ID};
+use crate::deployment::application::{self, REFRESH};
+use crate::deployment::spec_field::SpecError;
 use crate::flow::WriteTarget;
+use crate::ids::MoveId;
 use crate::kinds;
+use crate::rows::Application;
 
 /// Annotation that makes Argo CD skip an Application.
 const SKIP: &str = "argocd.argoproj.io/skip-reconcile";
@@ -102,7 +102,7 @@ pub fn delete_write(object: &Value) -> InstanceWrite {
     let (api_version, kind) = match object["kind"].as_str() {
         Some("Secret") => ("v1", "Secret"),
         Some("AppProject") => (API_VERSION, "AppProject"),
-        Some(kinds::operation::KIND) => (kinds::API_VERSION, kinds::operation::KIND),
+        Some(crate::operation::kind::KIND) => (kinds::API_VERSION, crate::operation::kind::KIND),
         _ => (API_VERSION, application::KIND),
     };
     InstanceWrite::Delete {

@@ -1,7 +1,5 @@
 //! Steps before the cutover, which can be rolled back.
 
-use crate::ids::{MoveStep, OperationState};
-use crate::rows::fleet::Placement;
 use serde_json::Value;
 use switchboard_sql::RowChange;
 
@@ -13,8 +11,10 @@ use super::{
     FREEZE_MS, InstanceWrite, MoveAction, MoveState, PAUSE_MS, SETTLE_MS, advance, in_step_ms, roll_back,
     source_namespace, step_change, wait,
 };
-use crate::argo::application;
-use crate::flow::agent::corrected;
+use crate::deployment::application;
+use crate::ids::{MoveStep, OperationState};
+use crate::operation::agent::corrected;
+use crate::rows::fleet::Placement;
 
 /// Freeze: waits for running Operations to finish. The placement prevents new ones.
 pub fn freeze(state: &MoveState<'_>) -> MoveAction {

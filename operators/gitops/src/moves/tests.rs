@@ -1,10 +1,10 @@
-use crate::ids::{MoveStep, OperationState};
-use crate::rows::{Application, ClusterAccess, Operation};
 use serde_json::json;
 use switchboard_sql::RowChange;
 
 use super::fixture::{FleetFixture, UIDS, application_row};
-use crate::fleet::moves::{self, FREEZE_MS, MoveError, PAUSE_MS};
+use crate::ids::{MoveStep, OperationState};
+use crate::moves::{self, FREEZE_MS, MoveError, PAUSE_MS};
+use crate::rows::{Application, ClusterAccess, Operation};
 
 /// Asserts that all Applications are at `two` and not paused, and that `one` is empty.
 async fn assert_moved(fixture: &FleetFixture) {

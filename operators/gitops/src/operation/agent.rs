@@ -2,17 +2,19 @@
 //!
 //! A step that has to wait returns; the decision is repeated after a change or when the time is up.
 
-use crate::ids::{DesiredState, SyncOperationId};
-use crate::rows::{Application, Operation, RepositoryCredentials, SyncOperation};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use switchboard_sql::DbTimestamp;
 
-use super::sync_run::NO_APPLICATION;
-use super::{KubernetesWrite, WriteTarget};
-use crate::argo::application::{self, FINALIZER};
-use crate::argo::operation::{self, SyncProgress};
-use crate::argo::{API_VERSION, project, repository_secret};
+use crate::argocd::API_VERSION;
+use crate::credential::repository_secret;
+use crate::deployment::application::{self, FINALIZER};
+use crate::flow::{KubernetesWrite, WriteTarget};
+use crate::ids::{DesiredState, SyncOperationId};
+use crate::rows::{Application, Operation, RepositoryCredentials, SyncOperation};
+use crate::sync_run::NO_APPLICATION;
+use crate::sync_run::argocd_operation::{self, SyncProgress};
+use crate::tenant::project;
 
 /// Time for Argo CD to delete deployed resources before the Application is deleted without them.
 pub const REMOVAL_MS: i64 = 5 * 60 * 1000;
@@ -187,7 +189,7 @@ fn removal_write(object: &Value, now: DbTimestamp) -> Result<Option<KubernetesWr
     let deleted_for_ms = deleted_for_ms(object, now);
     // Argo CD deletes nothing before its sync has finished, and a failing sync may be retried forever. No new one
     // starts.
-    if let (Some(_), Some(patch)) = (deleted_for_ms, operation::stop_patch(object)) {
+    if let (Some(_), Some(patch)) = (deleted_for_ms, argocd_operation::stop_patch(object)) {
         return Ok(Some(KubernetesWrite::Merge(name, patch)));
     }
     let finalizers = object["metadata"]["finalizers"].as_array().filter(|all| !all.is_empty());
@@ -237,13 +239,13 @@ pub fn sync(row: Option<&SyncOperation>, id: &SyncOperationId, live: Option<&Val
     };
     let merge = |patch: Value| AgentStep::Write(vec![KubernetesWrite::Merge(target(live, application::KIND), patch)]);
     match row.filter(|row| row.desired_state == DesiredState::Running) {
-        None => match (operation::terminate_patch(id, live), operation::progress(id, live)) {
+        None => match (argocd_operation::terminate_patch(id, live), argocd_operation::progress(id, live)) {
             (Some(patch), _) => merge(patch),
             (None, SyncProgress::Running) => AgentStep::Wait(POLL_MS),
             (None, _) => AgentStep::Done(Ok(())),
         },
-        Some(row) => match operation::progress(id, live) {
-            SyncProgress::NotRequested => merge(operation::sync_patch(id, &row.revision, live)),
+        Some(row) => match argocd_operation::progress(id, live) {
+            SyncProgress::NotRequested => merge(argocd_operation::sync_patch(id, &row.revision, live)),
             SyncProgress::Busy | SyncProgress::Running => AgentStep::Wait(POLL_MS),
             SyncProgress::Succeeded => AgentStep::Done(Ok(())),
             SyncProgress::Failed(why) => AgentStep::Done(Err(why)),
@@ -276,3 +278,6 @@ pub fn environment(wanted: Option<&Value>, live: &[Value]) -> AgentStep {
 fn delete_secret(secret: &Value) -> KubernetesWrite {
     KubernetesWrite::Delete(WriteTarget { api_version: "v1", ..target(secret, "Secret") })
 }
+
+#[cfg(test)]
+mod tests;

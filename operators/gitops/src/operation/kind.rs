@@ -1,10 +1,10 @@
 //! Operation object: notification from the backend to an agent. It contains the key of a row and nothing else.
 
-use crate::ids::OperationId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{API_VERSION, ObjectMeta};
+use crate::ids::OperationId;
+use crate::kinds::{API_VERSION, ObjectMeta};
 
 /// Kind.
 pub const KIND: &str = "Operation";

@@ -2,10 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use switchboard_gitops::flow::{KubernetesWrite, operation::DEADLINE_MS};
-use switchboard_gitops::ids::OperationId;
-use switchboard_gitops::kinds;
-use switchboard_gitops::rows::Operation;
 use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::plan::{Mutation, Plan, WriteOp};
 use switchboard_kernel::topology::ClusterType;
@@ -13,8 +9,12 @@ use switchboard_kernel::view::View;
 use switchboard_sql::{DbTimestamp, Row, RowChange};
 
 use crate::error::ServiceError;
+use crate::flow::KubernetesWrite;
+use crate::ids::OperationId;
+use crate::operation::DEADLINE_MS;
+use crate::related_rows::{self, is_open};
 use crate::resources::OPERATIONS;
-use crate::rows::{self, is_open};
+use crate::rows::Operation;
 use crate::writes::mutation;
 
 /// Returns the Operations that are open after these changes.
@@ -45,8 +45,8 @@ pub async fn operation_objects(
 ) -> Result<Vec<Mutation>, ServiceError> {
     let mut made = Vec::new();
     for row in open {
-        let Some(instance) = rows::instance(view, &row.instance).await? else { continue };
-        let object = kinds::operation::object(&row.id, &instance.namespace, is_cleanup);
+        let Some(instance) = related_rows::instance(view, &row.instance).await? else { continue };
+        let object = crate::operation::kind::object(&row.id, &instance.namespace, is_cleanup);
         made.extend(mutation(KubernetesWrite::Create(object), None, ClusterType::Management));
     }
     Ok(made)

@@ -9,8 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use switchboard_gitops::ids::OperationId;
 use tokio::time::Instant;
+
+use crate::ids::OperationId;
 
 /// Open Operations with their next due times. `T` is data of the caller.
 pub(crate) struct OpenOperations<T> {

@@ -8,14 +8,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_gitops::argo::DATABASE_ID;
-use switchboard_gitops::fleet;
-use switchboard_gitops::flow::KubernetesWrite;
-use switchboard_gitops::flow::agent::AgentStep;
-use switchboard_gitops::flow::operation::{begin, finish};
-use switchboard_gitops::ids::{OperationId, OperationState};
-use switchboard_gitops::kinds;
-use switchboard_gitops::rows::Operation;
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan, WriteOp};
 use switchboard_kernel::resource::Selection;
@@ -23,14 +15,20 @@ use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_sql::RowChange;
 
-use super::application_cache::ApplicationFingerprint;
-use super::orphans::{self, MoveHold};
-use super::{Agent, OPERATIONS_NAME};
+use crate::agent::{Agent, OPERATIONS_NAME};
+use crate::argocd::DATABASE_ID;
+use crate::deployment::application_cache::ApplicationFingerprint;
+use crate::deployment::orphans::{self, MoveHold};
 use crate::error::ServiceError;
+use crate::flow::KubernetesWrite;
+use crate::ids::{OperationId, OperationState};
+use crate::operation::agent::AgentStep;
+use crate::operation::{begin, finish, notify};
 use crate::request::{self, secret, stamp, text};
 use crate::resources::{APPLICATIONS, OPERATIONS, PROJECTS, SECRETS};
+use crate::rows::Operation;
 use crate::writes::mutation;
-use crate::{notify, rows};
+use crate::{placement, related_rows};
 
 /// Maximum number of reads of a run because the rows demand other objects.
 const MAX_READS: usize = 8;
@@ -52,15 +50,15 @@ pub struct OperationRequest {
     now: String,
     stamp: String,
     /// Namespace of the Operation resource.
-    pub(super) namespace: String,
+    pub(crate) namespace: String,
     /// Name of the Operation resource, which may be missing.
     name: String,
     /// Whether the Operation resource exists.
     has_object: bool,
     /// Id of the row.
-    pub(super) operation: String,
+    pub(crate) operation: String,
     /// Objects of the row, with their names; `None` until the names are known.
-    pub(super) live: Option<(LiveObjects, ObjectNames)>,
+    pub(crate) live: Option<(LiveObjects, ObjectNames)>,
 }
 
 /// Current objects.
@@ -152,7 +150,7 @@ impl ExternalOperator for Operations {
         let at = view.on(ClusterType::Management);
         let object = at.get(&OPERATIONS, unit.namespace(), unit.name())?;
         let said = object.as_ref().map(|object| text(&object.value(), "/spec/operationID"));
-        let Some(operation) = said.or_else(|| kinds::operation::row_of(unit.name())) else {
+        let Some(operation) = said.or_else(|| crate::operation::kind::row_of(unit.name())) else {
             return Ok(Plan::nothing());
         };
         let mut request = OperationRequest {
@@ -207,8 +205,8 @@ async fn object_names(
     view: &mut switchboard_sql::LedgerView,
     request: &OperationRequest,
 ) -> Result<ObjectNames, ServiceError> {
-    match rows::operation(view, &OperationId::from(request.operation.as_str())).await? {
-        Some(row) if rows::is_open(&row) => super::step::object_names(view, &row).await,
+    match related_rows::operation(view, &OperationId::from(request.operation.as_str())).await? {
+        Some(row) if related_rows::is_open(&row) => super::step::object_names(view, &row).await,
         _ => Ok(ObjectNames::default()),
     }
 }
@@ -265,7 +263,7 @@ impl Operations {
         live: &LiveObjects,
     ) -> Result<(Vec<RowChange>, Plan), ServiceError> {
         let now = request::now(&request.now, &request.stamp)?.timestamp;
-        let row = rows::operation(view, &OperationId::from(request.operation.as_str())).await?;
+        let row = related_rows::operation(view, &OperationId::from(request.operation.as_str())).await?;
         let delete_object = || {
             let mut plan = Plan::ordered();
             if !request.has_object {
@@ -276,10 +274,10 @@ impl Operations {
         };
         let Some(row) = row else {
             // An Operation in a namespace that is not this database's may be for a row of another database.
-            let is_ours = rows::instance_in(view, &request.namespace, &self.0.0.cluster).await?.is_some();
+            let is_ours = related_rows::instance_in(view, &request.namespace, &self.0.0.cluster).await?.is_some();
             return Ok((vec![], if is_ours { delete_object() } else { Plan::nothing() }));
         };
-        let instance = rows::instance(view, &row.instance).await?;
+        let instance = related_rows::instance(view, &row.instance).await?;
         if let Some(instance) = &instance
             && !self.0.is_local(view, instance).await?
         {
@@ -287,18 +285,18 @@ impl Operations {
             return Ok((vec![], Plan::nothing()));
         }
         if instance.is_none_or(|one| one.namespace != request.namespace) {
-            if request.name != kinds::operation::name(&row.id) {
+            if request.name != crate::operation::kind::name(&row.id) {
                 // An Operation resource in the wrong namespace is neither handled nor deleted.
                 return Ok((vec![], Plan::nothing()));
             }
             // The Operation moved to another instance with its placement; notify that instance.
-            let open: Vec<Operation> = Some(row).filter(rows::is_open).into_iter().collect();
+            let open: Vec<Operation> = Some(row).filter(related_rows::is_open).into_iter().collect();
             let mut plan = delete_object();
             let last = std::mem::replace(&mut plan.mutations, notify::operation_objects(view, &open, false).await?);
             plan.mutations.extend(last);
             return Ok((vec![], plan));
         }
-        if !rows::is_open(&row) {
+        if !related_rows::is_open(&row) {
             return Ok((vec![], delete_object()));
         }
         // A waiting Operation needs its resource: the kernel forgets a unit without an object when it has nothing to
@@ -324,7 +322,7 @@ impl Operations {
         }
         let mut started = Vec::new();
         if row.state == OperationState::Waiting {
-            match fleet::may_begin(super::step::placement(view, &row).await?.as_ref()) {
+            match placement::may_begin(super::step::placement(view, &row).await?.as_ref()) {
                 Some(sure) => started.extend(sure),
                 None => return Ok((vec![], moves(waits))),
             }
@@ -347,7 +345,7 @@ impl Operations {
                 (started, plan)
             }
             AgentStep::Done(result) => {
-                let about = rows::operations(view, &row.resource_id).await?;
+                let about = related_rows::operations(view, &row.resource_id).await?;
                 let result = match &result {
                     Ok(()) => Ok(()),
                     Err(why) => Err(why.as_str()),

@@ -1,26 +1,29 @@
 //! Next step for a row.
 
 use serde_json::Value;
-use switchboard_gitops::argo::{
-    application::is_in_cluster, application_name, cluster_secret, credential_name, environment_name, new_namespace,
-    project_name, repository_secret, spec_field,
-};
-use switchboard_gitops::flow::agent::{self, AgentStep, ApplicationContext, REMOVAL_TIMED_OUT};
-use switchboard_gitops::flow::operation::removed_deployment;
-use switchboard_gitops::ids::{
+use switchboard_sql::{DbTimestamp, Filter, LedgerView, RowChange, RowKey};
+
+use crate::argocd::{application_name, credential_name, environment_name, project_name};
+use crate::credential::repository_secret;
+use crate::deployment::application::is_in_cluster;
+use crate::deployment::{new_namespace, spec_field};
+use crate::environment::cluster_secret;
+use crate::error::ServiceError;
+use crate::ids::{
     ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationResource, OperationState, RepositoryCredentialsId,
     SyncOperationId, Uid, UserId,
 };
-use switchboard_gitops::rows::fleet::Placement;
-use switchboard_gitops::rows::{
+use crate::operation::agent::{self, AgentStep, ApplicationContext, REMOVAL_TIMED_OUT};
+use crate::operation::operator::{LiveObjects, ObjectNames};
+use crate::operation::removed_deployment;
+use crate::placement::selection;
+use crate::related_rows;
+use crate::rows::fleet::Placement;
+use crate::rows::{
     AppProjectManagedEnvironment, AppProjectRepository, Application, ClusterAccess, ClusterCredentials,
     ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
-use switchboard_sql::{DbTimestamp, Filter, LedgerView, RowChange, RowKey};
-
-use super::operations::{LiveObjects, ObjectNames};
-use crate::error::ServiceError;
-use crate::{instance, project, rows};
+use crate::tenant::desired_project;
 
 /// Failure of an Operation that requests an Argo CD instance.
 const NO_PROVISIONING: &str =
@@ -103,8 +106,8 @@ pub async fn placement(view: &mut LedgerView, row: &Operation) -> Result<Option<
     };
     let Some(application) = application else { return Ok(None) };
     let Some(environment) = &application.environment else { return Ok(None) };
-    match rows::owner_of(view, &application.id).await? {
-        Some(owner) => Ok(instance::placement(view, &owner.user, environment).await?),
+    match related_rows::owner_of(view, &application.id).await? {
+        Some(owner) => Ok(selection::placement(view, &owner.user, environment).await?),
         None => Ok(None),
     }
 }
@@ -182,7 +185,7 @@ async fn application(
         Some(owner) => {
             let is_about_project = owner.as_str() == row.resource_id;
             let with_namespaces = is_about_project || new_namespace::may_change(wanted.as_ref(), live.project.as_ref());
-            project::desired_project(view, owner, namespace, with_namespaces).await?
+            desired_project::desired_project(view, owner, namespace, with_namespaces).await?
         }
         None => None,
     };
@@ -237,7 +240,7 @@ async fn owner(
     application: Option<&Application>,
 ) -> Result<Option<UserId>, ServiceError> {
     let id = application.map_or_else(|| ApplicationId::from(row.resource_id.as_str()), |one| one.id.clone());
-    let owner = rows::owner_of(view, &id).await?;
+    let owner = related_rows::owner_of(view, &id).await?;
     Ok(owner.map(|owner| owner.user).or_else(|| row.owner.clone()))
 }
 
@@ -253,12 +256,12 @@ async fn repositories(
 }
 
 /// Whether an Argo CD instance needs a credential: the row names it, or it has a placement of the tenant.
-pub(super) async fn is_used_at(
+pub(crate) async fn is_used_at(
     view: &mut LedgerView,
     row: &RepositoryCredentials,
     at: &EngineInstanceId,
 ) -> Result<bool, ServiceError> {
-    Ok(row.instance == *at || instance::instances_of_placements(view, &row.user).await?.contains(at))
+    Ok(row.instance == *at || selection::instances_of_placements(view, &row.user).await?.contains(at))
 }
 
 /// Whether an environment is used through other instances but not through this one.
@@ -283,12 +286,12 @@ async fn has_project(view: &mut LedgerView, user: &UserId) -> Result<bool, Servi
 }
 
 /// Whether a tenant only uses other instances. Unknown for a tenant that uses none: then false.
-pub(super) async fn is_elsewhere(
+pub(crate) async fn is_elsewhere(
     view: &mut LedgerView,
     user: &UserId,
     from: &EngineInstanceId,
 ) -> Result<bool, ServiceError> {
-    let mut used = instance::of_credentials(view, user).await?;
+    let mut used = selection::of_credentials(view, user).await?;
     let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", user)).await?;
     used.extend(accesses.into_iter().map(|access| access.instance));
     used.extend(repositories(view, Some(user)).await?.into_iter().map(|row| row.instance));
@@ -296,7 +299,7 @@ pub(super) async fn is_elsewhere(
 }
 
 /// Returns the Secret of an environment; `None` for a deleted one and for a tenant's own namespace.
-pub(super) async fn cluster_secret(
+pub(crate) async fn cluster_secret(
     view: &mut LedgerView,
     id: &ManagedEnvironmentId,
     namespace: &str,

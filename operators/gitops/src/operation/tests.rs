@@ -1,11 +1,11 @@
-use crate::ids::*;
-use crate::rows::{EngineInstance, Operation};
 use switchboard_sql::RowChange;
 
-use super::fixture::START;
 use crate::flow::KubernetesWrite;
-use crate::flow::operation::{self, DEADLINE_MS, KEEP_COMPLETED_MS, KEEP_FAILED_MS, OperationRequest};
+use crate::flow::fixture::START;
+use crate::ids::*;
 use crate::kinds;
+use crate::operation::{self, DEADLINE_MS, KEEP_COMPLETED_MS, KEEP_FAILED_MS, OperationRequest};
+use crate::rows::{EngineInstance, Operation};
 
 fn row(id: &str, state: OperationState) -> Operation {
     let (instance, owner) = (EngineInstanceId::from("ei"), UserId::from("u"));
@@ -25,7 +25,7 @@ fn instance() -> EngineInstance {
 fn object(namespace: &str, name: &str, id: &str) -> kinds::OperationObject {
     kinds::OperationObject {
         metadata: kinds::ObjectMeta::new(namespace, name, "uid"),
-        spec: kinds::operation::OperationSpec { operation_id: id.into() },
+        spec: crate::operation::kind::OperationSpec { operation_id: id.into() },
     }
 }
 
@@ -66,7 +66,10 @@ fn an_operation_is_overdue_after_ten_minutes() {
 fn a_row_without_an_object_gets_one_in_the_namespace_of_its_argo_cd() {
     let rows = [row("a", OperationState::Waiting)];
     let decision = operation::garbage_collect(&rows, &[], &[instance()], START);
-    assert_eq!(decision.writes, [KubernetesWrite::Create(kinds::operation::object(&"a".into(), "argocd", false))]);
+    assert_eq!(
+        decision.writes,
+        [KubernetesWrite::Create(crate::operation::kind::object(&"a".into(), "argocd", false))]
+    );
     // The spec identifies the row, not the name.
     let rung = operation::garbage_collect(&rows, &[object("argocd", "test-operation", "a")], &[instance()], START);
     assert!(rung.writes.is_empty());

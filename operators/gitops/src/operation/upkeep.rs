@@ -9,21 +9,20 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_gitops::flow::operation::{garbage_collect, is_created_by_service};
-use switchboard_gitops::ids::{EngineInstanceId, OperationState};
-use switchboard_gitops::rows::{EngineInstance, Operation};
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_sql::{DbTimestamp, Filter, Row, RowChange};
 
-use super::{Backend, UPKEEP_NAME};
+use crate::backend::{Backend, UPKEEP_NAME};
 use crate::error::ServiceError;
-use crate::notify;
+use crate::ids::{EngineInstanceId, OperationState};
+use crate::operation::{garbage_collect, is_created_by_service, notify};
+use crate::related_rows::{self, is_open};
 use crate::request::{self, stamp};
 use crate::resources::OPERATIONS;
-use crate::rows::{self, is_open};
+use crate::rows::{EngineInstance, Operation};
 use crate::writes::mutation;
 
 /// Rows per query and per cleanup.
@@ -93,10 +92,11 @@ impl Upkeep {
         let ring_after = |row: &Operation| if is_created_by_service(&row.id) { own } else { others };
         // A creation time in the future comes from another clock, so the age is unknown.
         old.retain(|row| !(0..ring_after(row)).contains(&now.since_ms(row.created_on)));
-        let mut instances: Vec<EngineInstance> = rows::instance(&mut view, instance).await?.into_iter().collect();
+        let mut instances: Vec<EngineInstance> =
+            related_rows::instance(&mut view, instance).await?.into_iter().collect();
         // Instances on other clusters are left to the backends of those clusters.
         if let (Some(found), Some(engine)) = (instances.first(), &self.0.settings().engine)
-            && !rows::is_on_cluster(&mut view, found, engine).await?
+            && !related_rows::is_on_cluster(&mut view, found, engine).await?
         {
             instances.clear();
         }
@@ -157,21 +157,20 @@ const SWEEP_EVERY_MS: i64 = 5 * 60 * 1000;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use switchboard_gitops::flow::tenant::TenantNamespace;
-    use switchboard_gitops::ids::{OperationId, OperationResource};
+    use crate::ids::{OperationId, OperationResource};
+    use crate::tenant::TenantNamespace;
     use switchboard_sql::{Address, Ledger, Sealer};
 
     use super::*;
     use crate::backend::BackendSettings;
+    use crate::placement::selection as instance;
+    use crate::random_id as ids;
     use crate::store::Store;
-    use crate::{ids, instance};
 
     #[tokio::test]
     async fn finished_operations_delay_no_notification() {
         let ledger =
-            Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-                .await
-                .unwrap();
+            Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
         ledger.migrate().await.unwrap();
         let now = DbTimestamp::from_unix_us(3_000_000);
         let namespace = TenantNamespace { name: "argocd".to_string(), uid: "n".into() };

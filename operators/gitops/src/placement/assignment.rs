@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use crate::ids::{EngineInstanceId, InstanceState};
-use crate::rows::fleet::{Member, Move, Placement};
-use crate::rows::{Application, ClusterAccess, EngineInstance};
 use switchboard_sql::{DbTimestamp, Filter, RowChange, RowLimit};
 
-use super::{PlacementKey, moves};
+use super::PlacementKey;
+use crate::ids::{EngineInstanceId, InstanceState};
+use crate::moves;
+use crate::rows::fleet::{Member, Move, Placement};
+use crate::rows::{Application, ClusterAccess, EngineInstance};
 
 /// Default limit of Applications on an instance, which an Argo CD of default size can handle.
 pub const MAX_APPLICATIONS: i64 = 1000;

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use switchboard_gitops::fleet::PlacementKey;
-use switchboard_gitops::ids::{ApiRelation, EngineInstanceId, MoveId, MoveStep, Uid};
-use switchboard_gitops::rows::fleet::{Move, Placement};
-use switchboard_gitops::rows::{ApiToDatabase, Application, ClusterUser};
 use switchboard_sql::{Filter, LedgerError, LedgerView, RowKey};
 
-use super::move_inputs::all;
 use super::names::{MAX_LISTED, PlacementNames};
-use super::{Fleet, FleetError, entries};
-use crate::rows;
+use crate::ids::{ApiRelation, EngineInstanceId, MoveId, MoveStep, Uid};
+use crate::instance::fleet::{Fleet, FleetError, entries};
+use crate::moves::move_inputs::all;
+use crate::placement::PlacementKey;
+use crate::related_rows;
+use crate::rows::fleet::{Move, Placement};
+use crate::rows::{ApiToDatabase, Application, ClusterUser};
 
 /// Placement with its names and its instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ fn destination(row: &Move) -> &EngineInstanceId {
 }
 
 /// Returns the first placements of an instance, as arguments of `fleet move`.
-pub(super) async fn first_placements_on(
+pub(crate) async fn first_placements_on(
     view: &mut LedgerView,
     instance: &EngineInstanceId,
 ) -> Result<Vec<String>, LedgerError> {
@@ -156,7 +156,7 @@ async fn matching_placements(
     for user in users {
         let wanted: Vec<(String, Option<String>)> = match environment {
             None => {
-                let own = rows::own_environment(view, &Uid::from(user.user_name.as_str())).await?;
+                let own = related_rows::own_environment(view, &Uid::from(user.user_name.as_str())).await?;
                 own.into_iter().map(|row| (row.relation_key, None)).collect()
             }
             Some(name) => environments(view, &user, name)

@@ -5,16 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_gitops::ids::{ApiRelation, ManagedEnvironmentId, UserId};
-use switchboard_gitops::rows::fleet::Placement;
-use switchboard_gitops::rows::{ApiToDatabase, ClusterUser};
 use switchboard_sql::{Filter, LedgerError, LedgerView};
 
-use super::move_inputs::all;
-use super::{Fleet, FleetError};
+use crate::ids::{ApiRelation, ManagedEnvironmentId, UserId};
+use crate::instance::fleet::{Fleet, FleetError};
+use crate::moves::move_inputs::all;
+use crate::rows::fleet::Placement;
+use crate::rows::{ApiToDatabase, ClusterUser};
 
 /// Maximum number of names in a message.
-pub(super) const MAX_LISTED: usize = 5;
+pub(crate) const MAX_LISTED: usize = 5;
 
 /// Display names of tenants and environments.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct PlacementNames {
 
 /// Name and uid of a tenant or an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct DisplayName {
+pub(crate) struct DisplayName {
     pub name: String,
     /// Uid of the tenant's namespace, or of the environment's resource.
     pub uid: String,
@@ -53,7 +53,7 @@ impl Fleet {
 }
 
 impl PlacementNames {
-    pub(super) async fn read(view: &mut LedgerView) -> Result<PlacementNames, LedgerError> {
+    pub(crate) async fn read(view: &mut LedgerView) -> Result<PlacementNames, LedgerError> {
         let placements: Vec<Placement> = all(view).await?;
         let users: Vec<ClusterUser> = all(view).await?;
         let of_environments = Filter::all().is("db_relation_type", ApiRelation::ManagedEnvironment);
@@ -92,16 +92,16 @@ impl PlacementNames {
         self.environments.get(id).map(DisplayName::argument)
     }
 
-    pub(super) fn tenant_row(&self, user: &UserId) -> Option<&DisplayName> {
+    pub(crate) fn tenant_row(&self, user: &UserId) -> Option<&DisplayName> {
         self.tenants.get(user)
     }
 
-    pub(super) fn environment_row(&self, id: &ManagedEnvironmentId) -> Option<&DisplayName> {
+    pub(crate) fn environment_row(&self, id: &ManagedEnvironmentId) -> Option<&DisplayName> {
         self.environments.get(id)
     }
 
     /// Returns the arguments of `fleet move` for a placement.
-    pub(super) fn arguments(&self, row: &Placement) -> String {
+    pub(crate) fn arguments(&self, row: &Placement) -> String {
         let tenant = self.tenant(&row.user);
         match self.environment(&row.environment) {
             Some(environment) => format!("{tenant} --environment {environment}"),
@@ -117,7 +117,7 @@ fn repeated<T: Ord + Clone>(names: impl Iterator<Item = T>) -> BTreeSet<T> {
 }
 
 /// Formats the first names of a list of `of` names.
-pub(super) fn first_few(first: &[String], of: usize) -> String {
+pub(crate) fn first_few(first: &[String], of: usize) -> String {
     let listed: Vec<String> = first.iter().take(MAX_LISTED).map(|one| format!("`{one}`")).collect();
     let more = of.saturating_sub(listed.len());
     let listed = listed.join(", ");
@@ -125,7 +125,7 @@ pub(super) fn first_few(first: &[String], of: usize) -> String {
 }
 
 /// Formats the names after their number; empty if they are unknown.
-pub(super) fn list_suffix(first: &[String], of: u64) -> String {
+pub(crate) fn list_suffix(first: &[String], of: u64) -> String {
     match first {
         [] => String::new(),
         _ => format!(": {}", first_few(first, usize::try_from(of).unwrap_or(usize::MAX))),

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use switchboard_gitops::fleet::setup::{self, InstanceLimits, InstanceRegistration};
-use switchboard_gitops::fleet::{self, IncomingLoad, InstanceCandidate, NoCapacity, PlacementKey, moves};
-use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_gitops::ids::{EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
-use switchboard_gitops::rows::fleet::{Member, Move, Placement};
-use switchboard_gitops::rows::settings::Setting;
-use switchboard_gitops::rows::{Application, ClusterAccess, EngineInstance, KubernetesToDatabase};
 use switchboard_sql::{DbTimestamp, Filter, LedgerError, LedgerView, RowChange, RowKey};
 
-use crate::rows;
+use crate::ids::{EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, Uid, UserId};
+use crate::instance::{self, InstanceLimits, InstanceRegistration};
+use crate::placement::{self, IncomingLoad, InstanceCandidate, NoCapacity, PlacementKey};
+use crate::rows::fleet::{Member, Move, Placement};
+use crate::rows::settings::Setting;
+use crate::rows::{Application, ClusterAccess, EngineInstance, KubernetesToDatabase};
+use crate::tenant::TenantNamespace;
+use crate::{moves, related_rows};
 
 /// Instance, and the changes that place something there.
 pub type PlacedInstance = (EngineInstance, Vec<RowChange>);
@@ -49,7 +49,7 @@ pub async fn place(
             if let Some(cluster) = at {
                 let mut near = Vec::new();
                 for candidate in fleet {
-                    if rows::is_on_cluster(view, &candidate.instance, cluster).await? {
+                    if related_rows::is_on_cluster(view, &candidate.instance, cluster).await? {
                         near.push(candidate);
                     }
                 }
@@ -67,11 +67,11 @@ pub async fn place(
         }
     };
     let key = PlacementKey { user: user.clone(), environment: environment.clone() };
-    let placed = match fleet::place(&key, placement.as_ref(), &access, &fleet, now) {
+    let placed = match placement::place(&key, placement.as_ref(), &access, &fleet, now) {
         Ok(placed) => placed,
         Err(full) => return Ok(Err(full)),
     };
-    let found = rows::instance(view, &placed.instance).await?;
+    let found = related_rows::instance(view, &placed.instance).await?;
     let changes = placed.changes.into_iter().chain(taken).collect();
     Ok(found.map(|instance| (instance, changes)).ok_or(NoCapacity { members: 0, cordoned: 0 }))
 }
@@ -112,11 +112,11 @@ pub async fn of_tenant(
 ) -> Result<Option<EngineInstance>, LedgerError> {
     let used: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", user).limit(1)).await?;
     if let Some(access) = used.first() {
-        return rows::instance(view, &access.instance).await;
+        return related_rows::instance(view, &access.instance).await;
     }
     let key = PlacementKey { user: user.clone(), environment: ManagedEnvironmentId::from("") };
-    match fleet::place(&key, None, &[], &candidates(view).await?, now) {
-        Ok(placed) => rows::instance(view, &placed.instance).await,
+    match placement::place(&key, None, &[], &candidates(view).await?, now) {
+        Ok(placed) => related_rows::instance(view, &placed.instance).await,
         Err(_) => Ok(None),
     }
 }
@@ -198,5 +198,5 @@ pub async fn register(
         is_cluster_recreated: false,
         now,
     };
-    Ok(setup::register(&input, id).1)
+    Ok(instance::register(&input, id).1)
 }

@@ -1,9 +1,9 @@
-use crate::ids::InstanceState;
-use crate::rows::fleet::{Member, Placement};
-use crate::rows::{ClusterAccess, EngineInstance};
 use switchboard_sql::{DbTimestamp, RowChange};
 
-use crate::fleet::{IncomingLoad, InstanceCandidate, NoCapacity, PlacementKey, may_begin, place};
+use crate::ids::InstanceState;
+use crate::placement::{IncomingLoad, InstanceCandidate, NoCapacity, PlacementKey, may_begin, place};
+use crate::rows::fleet::{Member, Placement};
+use crate::rows::{ClusterAccess, EngineInstance};
 
 const NOW: DbTimestamp = DbTimestamp { unix_us: 1_790_000_000_000_000 };
 

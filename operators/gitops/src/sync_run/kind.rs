@@ -1,10 +1,10 @@
 //! GitOpsDeploymentSyncRun: request for one sync.
 
-use crate::rows::SyncOperation;
 use serde::{Deserialize, Serialize};
 use switchboard_sql::Row;
 
-use super::{DeploymentCondition, ObjectMeta, field};
+use crate::kinds::{DeploymentCondition, ObjectMeta, field};
+use crate::rows::SyncOperation;
 
 /// Kind.
 pub const KIND: &str = "GitOpsDeploymentSyncRun";
@@ -28,7 +28,7 @@ pub struct SyncRun {
     /// Specification by the tenant.
     pub spec: SyncRunSpec,
     /// Status.
-    #[serde(default, deserialize_with = "super::meta::lenient_status")]
+    #[serde(default, deserialize_with = "crate::kinds::meta::lenient_status")]
     pub status: SyncRunStatus,
 }
 

@@ -3,11 +3,6 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use switchboard_gitops::flow::sync_run::{self, SyncRunInput, SyncRunRows};
-use switchboard_gitops::flow::tenant::{self, TenantNamespace};
-use switchboard_gitops::ids::UserId;
-use switchboard_gitops::kinds::{GitOpsDeployment, SyncRun};
-use switchboard_gitops::rows::{Application, ClusterUser, Operation, SyncOperation};
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::resource::Selection;
@@ -16,12 +11,18 @@ use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_object::causes::error_chain;
 use switchboard_sql::{Filter, RowChange, RowKey};
 
-use super::{Backend, SYNC_RUNS_NAME, declared};
+use crate::backend::{Backend, SYNC_RUNS_NAME, declared};
 use crate::error::ServiceError;
+use crate::ids::UserId;
+use crate::kinds::{GitOpsDeployment, SyncRun};
+use crate::operation::notify;
 use crate::request::{UnitRequest, text};
 use crate::resources::{DEPLOYMENTS, SYNC_RUNS};
+use crate::rows::{Application, ClusterUser, Operation, SyncOperation};
+use crate::sync_run::{self, SyncRunInput, SyncRunRows};
+use crate::tenant::{self, TenantNamespace};
 use crate::writes::mutation;
-use crate::{ids, notify, rows};
+use crate::{random_id, related_rows};
 
 /// Delay until a queued run checks again whether the previous one has finished, without an event.
 const QUEUED_RECHECK_DELAY: Duration = Duration::from_secs(15);
@@ -83,7 +84,7 @@ impl SyncRuns {
         deployment: Option<&GitOpsDeployment>,
     ) -> Result<(Vec<RowChange>, Plan), ServiceError> {
         let tenant = request.tenant();
-        let all = rows::sync_runs(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
+        let all = related_rows::sync_runs(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
         let is_live = |known: &&SyncRunRows| live.is_some_and(|live| live.metadata.id() == known.mapping.resource_uid);
         let mut decision_so_far =
             SyncRunDecision { changes: Vec::new(), plan: Plan::ordered(), open: Vec::new(), is_queued: false };
@@ -128,7 +129,7 @@ impl SyncRuns {
             (None, ..) => return Ok(()),
         };
         let operations = match known {
-            Some(known) => rows::operations(view, known.sync.id.as_str()).await?,
+            Some(known) => related_rows::operations(view, known.sync.id.as_str()).await?,
             None => Vec::new(),
         };
         let queued = is_queued(view, known, application.as_ref(), &user.id).await?;
@@ -145,7 +146,7 @@ impl SyncRuns {
                 is_behind_another: queued,
                 operations: &operations,
             },
-            ids::new,
+            random_id::new,
         );
         if !decision.changes.is_empty() {
             decision_so_far.changes.extend(new);
@@ -170,12 +171,12 @@ impl SyncRuns {
         request: &UnitRequest,
     ) -> Result<Option<(ClusterUser, Vec<RowChange>)>, ServiceError> {
         if let Some(tenant) = tenant {
-            let found = rows::user(view, &tenant.uid).await?;
+            let found = related_rows::user(view, &tenant.uid).await?;
             let now = request.now()?.timestamp;
-            return Ok(Some(tenant::user(found.as_ref(), tenant, || UserId::from(ids::new()), now)));
+            return Ok(Some(tenant::user(found.as_ref(), tenant, || UserId::from(random_id::new()), now)));
         }
         let Some(application) = application else { return Ok(None) };
-        let Some(owner) = rows::owner_of(view, &application.id).await? else { return Ok(None) };
+        let Some(owner) = related_rows::owner_of(view, &application.id).await? else { return Ok(None) };
         let user: Option<ClusterUser> = view.get(&RowKey::from(&owner.user)).await?;
         Ok(user.map(|user| (user, Vec::new())))
     }
@@ -202,7 +203,7 @@ async fn application(
         });
     }
     match deployment {
-        Some(deployment) => Ok(rows::application_of(view, &deployment.metadata.id()).await?),
+        Some(deployment) => Ok(related_rows::application_of(view, &deployment.metadata.id()).await?),
         None => Ok(None),
     }
 }
@@ -216,7 +217,7 @@ async fn is_queued(
     user: &UserId,
 ) -> Result<bool, ServiceError> {
     let (None, Some(application)) = (known, application) else { return Ok(false) };
-    for some in rows::open_syncs(view, user).await?.chunks(MAX_IDS_PER_QUERY) {
+    for some in related_rows::open_syncs(view, user).await?.chunks(MAX_IDS_PER_QUERY) {
         let of = Filter::all().is("application_id", &application.id).limit(1);
         let open = of.is_any_of("syncoperation_id", some.iter().map(String::as_str));
         if !view.list::<SyncOperation>(&open).await?.is_empty() {

@@ -1,14 +1,14 @@
-use crate::ids::*;
-use crate::rows::*;
 use serde_json::{Value, json};
 use switchboard_sql::RowChange;
 
-use super::fixture::{FlowFixture, UID, status, web};
-use crate::flow::sync_run::{self, SyncRunRows};
+use crate::flow::fixture::{FlowFixture, UID, status, web};
 use crate::flow::{DecisionTime, KubernetesWrite, ReconcileResult};
+use crate::ids::*;
 use crate::kinds::condition::ConditionStatus;
-use crate::kinds::sync_run::{NAME_IMMUTABLE, REVISION_IMMUTABLE, SyncRunSpec};
 use crate::kinds::{DeploymentCondition, GitOpsDeployment, ObjectMeta, SyncRun};
+use crate::rows::*;
+use crate::sync_run::kind::{NAME_IMMUTABLE, REVISION_IMMUTABLE, SyncRunSpec};
+use crate::sync_run::{self, SyncRunRows};
 
 /// Returns a run that its deployment owns already.
 fn run(name: &str, revision: &str) -> SyncRun {

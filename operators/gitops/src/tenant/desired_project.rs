@@ -1,12 +1,13 @@
 //! Desired project of a tenant, for the agent and for moves.
 
 use serde_json::Value;
-use switchboard_gitops::argo::{new_namespace, project};
-use switchboard_gitops::ids::{Uid, UserId};
-use switchboard_gitops::rows::{Application, ClusterUser};
 use switchboard_sql::{Filter, LedgerError, LedgerView, RowKey};
 
-use crate::rows;
+use crate::deployment::new_namespace;
+use crate::ids::{Uid, UserId};
+use crate::related_rows;
+use crate::rows::{Application, ClusterUser};
+use crate::tenant::project;
 
 /// Returns the desired project of a tenant for a namespace; `None` for a tenant without repositories and environments.
 /// With `with_namespaces`, all deployments are read and the namespaces they request are permitted.
@@ -26,7 +27,7 @@ pub async fn desired_project(
     }
     let tenant: Option<ClusterUser> = view.get(&RowKey::from(user)).await?;
     let own = match &tenant {
-        Some(tenant) => rows::own_environment(view, &Uid::from(tenant.user_name.as_str())).await?,
+        Some(tenant) => related_rows::own_environment(view, &Uid::from(tenant.user_name.as_str())).await?,
         None => None,
     };
     // Only tenants that deploy to their own namespace may do so: a namespace of the same name on another cluster is not

@@ -6,14 +6,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_gitops::flow::tenant::{self, OwnEnvironmentRows, TenantRows};
-use switchboard_gitops::ids::Uid;
-use switchboard_gitops::repository::normalize;
-use switchboard_gitops::rows::tenant_clusters::{ServiceAccount, TenantCluster};
-use switchboard_gitops::rows::{
-    AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
-    ManagedEnvironment, Operation, RepositoryCredentials,
-};
 use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::resource::{Resource, Selection};
@@ -21,11 +13,19 @@ use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_sql::{DbTimestamp, Filter, RowChange, RowKey};
 
-use super::{Backend, TENANTS_NAME};
+use crate::backend::{Backend, TENANTS_NAME};
 use crate::error::ServiceError;
+use crate::ids::Uid;
+use crate::repository::normalize;
 use crate::request::{self, stamp, text};
 use crate::resources::{CREDENTIALS, DEPLOYMENTS, NAMESPACES};
-use crate::{ids, rows};
+use crate::rows::tenant_clusters::{ServiceAccount, TenantCluster};
+use crate::rows::{
+    AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
+    ManagedEnvironment, Operation, RepositoryCredentials,
+};
+use crate::tenant::{self, OwnEnvironmentRows, TenantRows};
+use crate::{random_id, related_rows};
 
 /// Operator of namespaces.
 #[derive(Clone)]
@@ -159,12 +159,12 @@ impl Tenants {
         let mut changes = Vec::new();
         let (mut plan, mut is_tenant) = (Plan::nothing(), false);
         if let Some(uid) = &request.uid
-            && let Some(user) = rows::user(view, &Uid::from(uid.as_str())).await?
+            && let Some(user) = related_rows::user(view, &Uid::from(uid.as_str())).await?
         {
             update_project(view, &user, desired, now, &mut changes).await?;
             is_tenant = true;
             if let Some(cluster) = self.0.settings().cluster.as_ref().filter(|_| self.0.settings().shared_database)
-                && !rows::is_tenant_of_cluster(view, &user.id, cluster).await?
+                && !related_rows::is_tenant_of_cluster(view, &user.id, cluster).await?
             {
                 changes.push(RowChange::put(&TenantCluster { user: user.id.clone(), cluster: cluster.clone() }));
             }
@@ -203,7 +203,7 @@ impl Tenants {
         let settings = self.0.settings();
         match &settings.cluster {
             _ if !settings.shared_database => Ok(true),
-            Some(cluster) => Ok(rows::is_tenant_of_cluster(view, &user.id, cluster).await?),
+            Some(cluster) => Ok(related_rows::is_tenant_of_cluster(view, &user.id, cluster).await?),
             None => Ok(false),
         }
     }
@@ -237,11 +237,11 @@ async fn update_project(
     changes: &mut Vec<RowChange>,
 ) -> Result<(), ServiceError> {
     let rows: Vec<AppProjectRepository> = view.list(&Filter::all().is("clusteruser_id", &user.id)).await?;
-    changes.extend(tenant::repositories(&user.id, &rows, desired, ids::new, now));
+    changes.extend(tenant::repositories(&user.id, &rows, desired, random_id::new, now));
     if !changes.is_empty() {
-        let operations = rows::operations(view, user.id.as_str()).await?;
-        let instances = rows::instances_of(view, &user.id).await?;
-        changes.extend(tenant::request_project_checks(&user.id, &instances, &operations, ids::new, now));
+        let operations = related_rows::operations(view, user.id.as_str()).await?;
+        let instances = related_rows::instances_of(view, &user.id).await?;
+        changes.extend(tenant::request_project_checks(&user.id, &instances, &operations, random_id::new, now));
     }
     Ok(())
 }
@@ -265,11 +265,11 @@ async fn remove_tenant(
         user,
         operations: &view.list::<Operation>(&of("operation_owner_user_id")).await?,
         repositories: &view.list::<AppProjectRepository>(&of("clusteruser_id")).await?,
-        instances: &rows::instances_of(view, &user.id).await?,
+        instances: &related_rows::instances_of(view, &user.id).await?,
         accesses: &view.list::<ClusterAccess>(&of("clusteraccess_user_id")).await?,
         own: own.as_ref(),
     };
-    let (removal, is_removed) = tenant::remove(&rows, ids::new, now);
+    let (removal, is_removed) = tenant::remove(&rows, random_id::new, now);
     changes.extend(removal);
     Ok(is_removed)
 }
@@ -279,7 +279,7 @@ async fn own_environment(
     view: &mut switchboard_sql::LedgerView,
     user: &ClusterUser,
 ) -> Result<Option<OwnEnvironmentRows>, ServiceError> {
-    let Some(mapping) = rows::own_environment(view, &Uid::from(user.user_name.as_str())).await? else {
+    let Some(mapping) = related_rows::own_environment(view, &Uid::from(user.user_name.as_str())).await? else {
         return Ok(None);
     };
     let key = mapping.relation_key.as_str();

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::UserId;
-use crate::rows::{AppProjectManagedEnvironment, AppProjectRepository};
 use serde_json::{Value, json};
 
-use super::keys::without_empty;
-use super::{API_VERSION, IN_CLUSTER, environment_name, new_namespace, project_name};
+use crate::argocd::keys::without_empty;
+use crate::argocd::{API_VERSION, IN_CLUSTER, environment_name, project_name};
+use crate::deployment::new_namespace;
+use crate::ids::UserId;
+use crate::rows::{AppProjectManagedEnvironment, AppProjectRepository};
 
 /// Kind.
 pub const KIND: &str = "AppProject";
@@ -19,7 +20,7 @@ const USERNAME: &str = "username";
 ///
 /// managed-gitops permits every namespace of Argo CD's own cluster to every tenant. Here a tenant may use its own
 /// namespaces only. Cluster-scoped objects are denied, except for
-/// [`new_namespace`](super::new_namespace::permit_namespaces).
+/// [`new_namespace`](crate::deployment::new_namespace::permit_namespaces).
 pub fn object(
     user: &UserId,
     namespace: &str,

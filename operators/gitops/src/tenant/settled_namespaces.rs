@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 /// A namespace is marked when one of its repositories may no longer be referenced; then all of its resources are
 /// compared again. A new deployment adds its repository itself, without a comparison.
 #[derive(Default)]
-pub(super) struct SettledNamespaces {
+pub(crate) struct SettledNamespaces {
     namespaces: Mutex<BTreeMap<Box<str>, NamespaceState>>,
     /// Marked namespaces that have not been returned yet.
     marked: Mutex<BTreeSet<Box<str>>>,
@@ -27,14 +27,14 @@ struct NamespaceState {
 
 impl SettledNamespaces {
     /// Returns `None` if the namespace is settled, otherwise the number of its marks.
-    pub(super) fn check(&self, namespace: &str, seen: u64) -> Option<u64> {
+    pub(crate) fn check(&self, namespace: &str, seen: u64) -> Option<u64> {
         let mut all = lock(&self.namespaces);
         let state = all.entry(namespace.into()).or_default();
         (state.seen != Some(seen)).then_some(state.marks)
     }
 
     /// Settles a namespace, unless it was marked since. A deleted namespace is removed.
-    pub(super) fn settle(&self, namespace: &str, seen: u64, marks: u64, is_there: bool) {
+    pub(crate) fn settle(&self, namespace: &str, seen: u64, marks: u64, is_there: bool) {
         let mut all = lock(&self.namespaces);
         if !is_there {
             all.remove(namespace);
@@ -44,14 +44,14 @@ impl SettledNamespaces {
     }
 
     /// Marks a namespace and triggers its unit.
-    pub(super) fn mark(&self, namespace: &str) {
+    pub(crate) fn mark(&self, namespace: &str) {
         self.invalidate(namespace);
         lock(&self.marked).insert(namespace.into());
         self.notify.notify_one();
     }
 
     /// Marks a namespace whose unit the caller triggers.
-    pub(super) fn invalidate(&self, namespace: &str) {
+    pub(crate) fn invalidate(&self, namespace: &str) {
         let mut all = lock(&self.namespaces);
         let state = all.entry(namespace.into()).or_default();
         state.marks += 1;
@@ -59,7 +59,7 @@ impl SettledNamespaces {
     }
 
     /// Marks all namespaces.
-    pub(super) fn invalidate_all(&self) {
+    pub(crate) fn invalidate_all(&self) {
         for state in lock(&self.namespaces).values_mut() {
             state.marks += 1;
             state.seen = None;
@@ -67,7 +67,7 @@ impl SettledNamespaces {
     }
 
     /// Waits for marked namespaces and returns them.
-    pub(super) async fn marked(&self) -> BTreeSet<Box<str>> {
+    pub(crate) async fn marked(&self) -> BTreeSet<Box<str>> {
         loop {
             let marked = std::mem::take(&mut *lock(&self.marked));
             if !marked.is_empty() {

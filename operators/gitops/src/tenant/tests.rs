@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
-use crate::ids::*;
-use crate::rows::*;
 use switchboard_sql::{Filter, RowKey};
 
-use super::fixture::{FlowFixture, UID, web};
-use crate::flow::tenant::{self, OwnEnvironmentRows, TenantRows};
+use crate::flow::fixture::{FlowFixture, UID, web};
+use crate::ids::*;
+use crate::rows::*;
+use crate::tenant::{self, OwnEnvironmentRows, TenantRows};
 
 /// Removes the tenant of the fixture and commits. Returns whether nothing is left.
 async fn remove(fixture: &mut FlowFixture) -> bool {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use switchboard_gitops::argo::project_name;
-use switchboard_gitops::fleet::moves::CLEANUP_MS;
-use switchboard_gitops::flow::operation::{self, OperationRequest};
+use switchboard_gitops::argocd::project_name;
 use switchboard_gitops::ids::{MoveStep, OperationId, OperationResource};
+use switchboard_gitops::moves::CLEANUP_MS;
+use switchboard_gitops::operation::{self, OperationRequest};
+use switchboard_gitops::random_id;
 use switchboard_gitops::rows::fleet::{Move, Placement};
 use switchboard_gitops::rows::{Application, EngineInstance, Operation};
-use switchboard_service::ids;
 use switchboard_sql::{DbTimestamp, RowChange};
 
 use crate::database::{TestDatabase, on_both};
@@ -90,12 +90,12 @@ async fn a_project_is_not_recreated_at_the_source_of_a_move(database: TestDataba
         resource_id: user.as_str(),
         owner: &user,
     };
-    let late = operation::row(&wish, OperationId::from(ids::new()), DbTimestamp::default());
+    let late = operation::row(&wish, OperationId::from(random_id::new()), DbTimestamp::default());
     fixture.ledger.commit(&[RowChange::insert(&late)]).await.unwrap();
     fixture
         .wait_for("its end", async || {
             let all: Vec<Operation> = fixture.all().await;
-            all.into_iter().find(|row| row.id == late.id && !switchboard_service::rows::is_open(row))
+            all.into_iter().find(|row| row.id == late.id && !switchboard_gitops::related_rows::is_open(row))
         })
         .await;
     let projects = fixture.list_objects(&format!("{ARGO}/appprojects")).await;
@@ -152,7 +152,7 @@ async fn objects_at_an_unreachable_target_are_removed_later(database: TestDataba
         resource_id: application.id.as_str(),
         owner: &row.user,
     };
-    let asked = operation::row(&wish, OperationId::from(ids::new()), DbTimestamp::default());
+    let asked = operation::row(&wish, OperationId::from(random_id::new()), DbTimestamp::default());
     let changes = [RowChange::insert(&asked), RowChange::update(&row, &given_up), RowChange::update(&placement, &free)];
     fixture.ledger.commit(&changes).await.unwrap();
     fixture.wait_for("nothing left", async || (argocd_objects(&fixture, OTHER).await == 0).then_some(())).await;
@@ -178,7 +178,7 @@ async fn an_instance_with_stuck_removals_is_removed_by_force(database: TestDatab
     fleet.remove(ARGOCD, true).await.unwrap();
     let left: Vec<_> = fixture.all::<EngineInstance>().await.into_iter().map(|one| one.namespace).collect();
     assert_eq!(left, [OTHER]);
-    assert!(fixture.all::<Operation>().await.iter().all(|row| !switchboard_service::rows::is_open(row)));
+    assert!(fixture.all::<Operation>().await.iter().all(|row| !switchboard_gitops::related_rows::is_open(row)));
     let notifications = fixture.list_objects(&format!("{GROUP}/namespaces/{ARGOCD}/operations")).await;
     assert!(notifications.is_empty(), "no agent would process it: {notifications:?}");
     assert_eq!(deploy_and_find(&fixture, "shop", "api", plain()).await.1, OTHER);

@@ -1,11 +1,11 @@
 //! Instance limits bind placement and moves.
 
 use serde_json::json;
-use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
 use switchboard_gitops::ids::{InstanceState, MoveStep};
+use switchboard_gitops::instance::fleet::{FleetError, InstanceSpec};
+use switchboard_gitops::instance::{InstanceLimits, InstanceScope};
 use switchboard_gitops::rows::fleet::{Move, Placement};
 use switchboard_gitops::rows::{Application, ClusterUser};
-use switchboard_service::fleet::{FleetError, InstanceSpec};
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{ARGOCD, ServiceFixture, create, plain, uid};

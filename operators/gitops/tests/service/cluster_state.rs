@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use kube::Client;
 use serde_json::Value;
-use switchboard_gitops::argo::{credential_name, environment_name, project_name};
+use switchboard_gitops::argocd::{credential_name, environment_name, project_name};
 use switchboard_gitops::ids::{ApiResource, KubernetesRelation};
+use switchboard_gitops::related_rows::is_open;
 use switchboard_gitops::repository::normalize;
 use switchboard_gitops::rows::fleet::{self, Member, Move, Placement};
 use switchboard_gitops::rows::tenant_clusters::{self, ServiceAccount, TenantCluster};
 use switchboard_gitops::rows::*;
-use switchboard_service::rows::is_open;
 use switchboard_sql::Row;
 
 use crate::fixture::{ARGO, CREDENTIALS, DEPLOYMENTS, GROUP, ServiceFixture, decoded, send};

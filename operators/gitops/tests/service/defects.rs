@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 use switchboard_gitops::ids::{OperationResource, OperationState};
+use switchboard_gitops::random_id;
+use switchboard_gitops::related_rows::is_open;
 use switchboard_gitops::rows::*;
-use switchboard_service::ids;
-use switchboard_service::rows::is_open;
 use switchboard_sql::{DbTimestamp, RowChange};
 
 use crate::database::{TestDatabase, on_both};
@@ -115,10 +115,10 @@ async fn an_argo_cd_with_a_recreated_namespace_is_kept(database: TestDatabase) {
         create(&fixture.engine, "/api/v1/namespaces", json!({"metadata": {"name": crate::fixture::ARGOCD}})).await;
     let fleet = fixture.fleet();
     fleet
-        .add(&switchboard_service::fleet::InstanceSpec {
+        .add(&switchboard_gitops::instance::fleet::InstanceSpec {
             namespace: crate::fixture::ARGOCD,
             limits: Default::default(),
-            reach: switchboard_gitops::fleet::setup::InstanceScope::Namespace,
+            reach: switchboard_gitops::instance::InstanceScope::Namespace,
             create: false,
             force: false,
             cluster_recreated: false,
@@ -136,7 +136,7 @@ async fn an_operation_for_an_argo_cd_fails_with_a_hint(database: TestDatabase) {
     let fixture = ServiceFixture::new(database).await;
     let instance: EngineInstance = fixture.all().await.remove(0);
     let row = Operation {
-        id: ids::new().into(),
+        id: random_id::new().into(),
         instance: instance.id.clone(),
         resource_id: instance.id.to_string(),
         owner: None,

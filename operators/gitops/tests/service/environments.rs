@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use switchboard_gitops::flow::environment::{ClusterCheck, teardown};
+use switchboard_gitops::environment::{ClusterCheck, teardown};
 use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
 use switchboard_gitops::rows::*;
 
@@ -303,7 +303,7 @@ async fn tenants_and_argo_cd_may_be_on_two_clusters(database: TestDatabase) {
     let error =
         fixture.wait_for("an error", async || condition(&fixture, DEPLOYMENTS, "own", "ErrorOccurred").await).await;
     assert_eq!(error["status"], "True");
-    assert_eq!(error["message"], switchboard_gitops::kinds::deployment::NO_OWN_CLUSTER);
+    assert_eq!(error["message"], switchboard_gitops::deployment::kind::NO_OWN_CLUSTER);
     let projects = fixture.list_objects(&format!("{ARGO}/namespaces/{ARGOCD}/appprojects")).await;
     let allowed = projects[0]["spec"]["destinations"].as_array().unwrap();
     assert!(allowed.iter().all(|one| one["name"] != "in-cluster"), "{allowed:?}");

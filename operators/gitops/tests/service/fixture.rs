@@ -11,20 +11,20 @@ use jiff::Timestamp;
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_gitops::fleet::moves;
-use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_gitops::ids::Uid;
+use switchboard_gitops::instance::fleet::{EngineClient, Fleet};
 use switchboard_gitops::kinds::CRDS;
+use switchboard_gitops::placement::selection;
 use switchboard_gitops::rows::Operation;
 use switchboard_gitops::rows::fleet::Move;
+use switchboard_gitops::store::CommitHook;
+use switchboard_gitops::tenant::TenantNamespace;
+use switchboard_gitops::{Agent, Backend, Store, agent, backend, limits, moves, random_id, settings};
 use switchboard_kernel::host::{Handle, Host, HostSettings};
 use switchboard_kernel::journal::{Journal, JournalEntry, JournalLimits};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_object::yaml;
-use switchboard_service::fleet::{EngineClient, Fleet};
-use switchboard_service::store::CommitHook;
-use switchboard_service::{Agent, Backend, Store, agent, backend, ids, instance, limits, settings};
 use switchboard_sql::{DbTimestamp, Filter, Ledger, Row};
 use tokio::task::JoinHandle;
 
@@ -246,7 +246,8 @@ impl ServiceFixture {
         let namespace = TenantNamespace { name: name.into(), uid: uid(&made) };
         let mut view = self.ledger.view().await.unwrap();
         let changes =
-            instance::register(&mut view, &uid(&cluster_uid), &namespace, ids::new, DbTimestamp::default()).await;
+            selection::register(&mut view, &uid(&cluster_uid), &namespace, random_id::new, DbTimestamp::default())
+                .await;
         view.end();
         self.ledger.commit(&changes.unwrap()).await.unwrap();
         let database = settings::get_or_create_database_id(&self.ledger).await.unwrap();
@@ -426,7 +427,7 @@ impl ServiceFixture {
             if Instant::now() > end {
                 let rows: Vec<Operation> = self.all().await;
                 let notifications = self.list_objects(&format!("{GROUP}/operations")).await;
-                let open: Vec<_> = rows.iter().filter(|row| switchboard_service::rows::is_open(row)).collect();
+                let open: Vec<_> = rows.iter().filter(|row| switchboard_gitops::related_rows::is_open(row)).collect();
                 let (label, more, reported) = (&self.label, more(), self.unit_states().await);
                 let left = crate::cluster_state::rows(self).await;
                 panic!("{label} never: {what}\n{more}\n{reported}{open:#?}\n{notifications:#?}\n{left:#?}");
@@ -512,7 +513,7 @@ impl ServiceFixture {
     pub async fn wait_until_settled(&self) {
         self.wait_for("rest", async || {
             let rows: Vec<Operation> = self.all().await;
-            let open = rows.iter().any(switchboard_service::rows::is_open);
+            let open = rows.iter().any(switchboard_gitops::related_rows::is_open);
             let notifications = !self.list_objects(&format!("{GROUP}/operations")).await.is_empty();
             assert!(rows.iter().all(|row| row.owner.is_some()), "managed-gitops requires an owner: {rows:?}");
             (!open && !notifications).then_some(())

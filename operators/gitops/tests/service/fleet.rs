@@ -1,11 +1,11 @@
 //! Several Argo CD instances: placement, and moves between instances.
 
 use serde_json::{Value, json};
-use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
 use switchboard_gitops::ids::{InstanceState, MoveStep};
+use switchboard_gitops::instance::fleet::{FleetError, InstanceSpec, MoveProgress};
+use switchboard_gitops::instance::{InstanceLimits, InstanceScope};
 use switchboard_gitops::rows::fleet::{Member, Move, Placement};
 use switchboard_gitops::rows::*;
-use switchboard_service::fleet::{FleetError, InstanceSpec, MoveProgress};
 use switchboard_sql::RowChange;
 
 use crate::after_moves::delete_without_end;
@@ -64,7 +64,7 @@ pub async fn move_placement(fixture: &ServiceFixture, tenant: &str, environment:
     fixture
         .wait_for("an end of the move", async || {
             let rows: Vec<Move> = fixture.all().await;
-            rows.into_iter().find(|row| row.id == begun.id && !switchboard_gitops::fleet::moves::is_open(row))
+            rows.into_iter().find(|row| row.id == begun.id && !switchboard_gitops::moves::is_open(row))
         })
         .await
 }
@@ -474,7 +474,7 @@ async fn an_environment_waits_for_a_move_of_its_placement(database: TestDatabase
     fixture.wait_for("no Secret", async || fixture.argocd_secrets().await.is_empty().then_some(())).await;
     fixture.wait_until_settled().await;
     let left = fixture.list_objects(&format!("{ARGO}/applications")).await;
-    assert!(!left.iter().any(switchboard_gitops::fleet::moves::is_owned_by_move), "{left:?}");
+    assert!(!left.iter().any(switchboard_gitops::moves::is_owned_by_move), "{left:?}");
     assert_eq!(fixture.cascades(), 0);
 }
 
@@ -493,7 +493,7 @@ async fn applications_of_a_lost_move_are_resumed_or_released(database: TestDatab
     advance_to(&fixture, &row, MoveStep::Release).await;
     fixture.kill().await;
     let all = fixture.list_objects(&format!("{ARGO}/applications")).await;
-    assert!(all.len() == 2 && all.iter().all(switchboard_gitops::fleet::moves::is_owned_by_move), "{all:?}");
+    assert!(all.len() == 2 && all.iter().all(switchboard_gitops::moves::is_owned_by_move), "{all:?}");
     let [placement] = &fixture.all::<Placement>().await[..] else { panic!("one placement") };
     let free = Placement { moving: None, ..placement.clone() };
     let row: Move = fixture.all().await.remove(0);
@@ -502,7 +502,7 @@ async fn applications_of_a_lost_move_are_resumed_or_released(database: TestDatab
     fixture
         .wait_for("one active Application, where its row has it", async || {
             let all = fixture.list_objects(&format!("{ARGO}/applications")).await;
-            let awake = all.iter().filter(|one| !switchboard_gitops::fleet::moves::is_owned_by_move(one)).count();
+            let awake = all.iter().filter(|one| !switchboard_gitops::moves::is_owned_by_move(one)).count();
             (all.len() == 1 && awake == 1).then_some(())
         })
         .await;

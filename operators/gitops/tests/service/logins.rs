@@ -2,7 +2,8 @@
 //! it nowhere.
 
 use serde_json::{Value, json};
-use switchboard_gitops::kinds::{credential, deployment};
+use switchboard_gitops::credential::kind as credential;
+use switchboard_gitops::deployment::kind as deployment;
 use switchboard_gitops::rows::*;
 
 use crate::database::{TestDatabase, on_both};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use switchboard_gitops::argo::status;
+use switchboard_gitops::deployment::status;
 use switchboard_gitops::rows::*;
 
 use crate::cluster_state::{self, ClusterState};
@@ -19,9 +19,9 @@ on_both! {
 }
 
 /// Tables of managed-gitops, with its own schema version.
-const POSTGRES: &str = include_str!("../../../gitops/migrations/postgres/0001_managed_gitops.sql");
+const POSTGRES: &str = include_str!("../../migrations/postgres/0001_managed_gitops.sql");
 /// The tables for SQLite, which managed-gitops never used.
-const SQLITE: &str = include_str!("../../../gitops/migrations/sqlite/0001_managed_gitops.sql");
+const SQLITE: &str = include_str!("../../migrations/sqlite/0001_managed_gitops.sql");
 const SCHEMA_VERSION: &str = "create table schema_migrations (version bigint primary key, dirty boolean not null);
 insert into schema_migrations values (20, false);";
 
@@ -382,7 +382,7 @@ async fn a_database_of_managed_gitops_is_adopted(database: TestDatabase) {
     fixture
         .wait_for("no open operation", async || {
             let operations: Vec<Operation> = fixture.all().await;
-            (!operations.iter().any(switchboard_service::rows::is_open)).then_some(())
+            (!operations.iter().any(switchboard_gitops::related_rows::is_open)).then_some(())
         })
         .await;
     let empty = ClusterState::with_target(with_token);

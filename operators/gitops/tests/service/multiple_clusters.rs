@@ -2,10 +2,10 @@
 //! engine clusters with an agent for each.
 
 use serde_json::{Value, json};
+use switchboard_gitops::instance::fleet::FleetError;
 use switchboard_gitops::rows::fleet::Placement;
 use switchboard_gitops::rows::tenant_clusters::TenantCluster;
 use switchboard_gitops::rows::*;
-use switchboard_service::fleet::FleetError;
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{ARGO, ARGOCD, DEPLOYMENTS, ServiceFixture, plain, send, uid};

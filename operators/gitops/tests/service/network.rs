@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use kube::Client;
 use switchboard_cluster::Cluster;
-use switchboard_gitops::flow::{credential, environment};
-use switchboard_gitops::kinds::credential::CredentialOutcome;
-use switchboard_gitops::kinds::environment::EnvironmentReason;
-use switchboard_gitops::kubeconfig::KubeconfigAccess;
+use switchboard_gitops::credential;
+use switchboard_gitops::credential::kind::CredentialOutcome;
+use switchboard_gitops::environment::cluster::{self, ClusterConnector, ClusterFailure};
+use switchboard_gitops::environment::kind::EnvironmentReason;
+use switchboard_gitops::environment::kubeconfig::KubeconfigAccess;
+use switchboard_gitops::environment::{self};
+use switchboard_gitops::network::{BoxFuture, ExternalChecker};
 use switchboard_gitops::repository::RepositoryLogin;
-use switchboard_service::network::cluster::{self, ClusterConnector, ClusterFailure};
-use switchboard_service::network::{BoxFuture, ExternalChecker};
 use tower::ServiceExt;
 
 use crate::fixture::TARGET_CLUSTER;

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
+use switchboard_gitops::Store;
 use switchboard_gitops::ids::{InstanceState, MoveStep};
+use switchboard_gitops::instance::fleet::{EngineClient, Fleet, FleetError, InstanceSpec, PlacementInfo};
+use switchboard_gitops::instance::{InstanceLimits, InstanceScope};
 use switchboard_gitops::rows::fleet::Placement;
 use switchboard_gitops::rows::*;
-use switchboard_service::Store;
-use switchboard_service::fleet::{EngineClient, Fleet, FleetError, InstanceSpec, PlacementInfo};
 use switchboard_sql::RowChange;
 
 use crate::database::{TestDatabase, on_both};

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use switchboard_gitops::backend;
 use switchboard_gitops::rows::RepositoryCredentials;
-use switchboard_service::backend;
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{CREDENTIAL_SECRET, CREDENTIALS, ENVIRONMENTS, ServiceFixture};

@@ -1,11 +1,11 @@
 //! Restore of a backup that is older than later changes.
 
 use serde_json::{Value, json};
+use switchboard_gitops::backup::{self, BackupError, BackupRows};
 use switchboard_gitops::ids::{InstanceState, MoveStep};
+use switchboard_gitops::instance::fleet::{EngineClient, FleetError, InstanceSpec};
 use switchboard_gitops::rows::fleet::Placement;
 use switchboard_gitops::rows::*;
-use switchboard_service::backup::{self, BackupError, BackupRows};
-use switchboard_service::fleet::{EngineClient, FleetError, InstanceSpec};
 
 use crate::database::{TestDatabase, on_both};
 use crate::fixture::{
@@ -166,7 +166,7 @@ async fn work_in_progress_at_a_backup_is_requested_again(database: TestDatabase)
     manual["type"] = "manual".into();
     let web = uid(&fixture.deploy("shop", "web", manual).await);
     let body = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment", "spec": plain(),
-        "metadata": {"name": "old", "finalizers": [switchboard_gitops::kinds::deployment::FINALIZER]}});
+        "metadata": {"name": "old", "finalizers": [switchboard_gitops::deployment::kind::FINALIZER]}});
     let old = uid(&create(&fixture.tenants, &format!("{GROUP}/namespaces/shop/{DEPLOYMENTS}"), body).await);
     for one in [&web, &old] {
         fixture.wait_for("an Application", async || fixture.application(one).await).await;
@@ -251,8 +251,8 @@ async fn instances_of_another_database_are_left_alone(database: TestDatabase) {
     // After the instance is assigned to this database, the same backup finds it.
     let wanted = InstanceSpec {
         namespace: "foreign",
-        limits: switchboard_gitops::fleet::setup::InstanceLimits::default(),
-        reach: switchboard_gitops::fleet::setup::InstanceScope::Namespace,
+        limits: switchboard_gitops::instance::InstanceLimits::default(),
+        reach: switchboard_gitops::instance::InstanceScope::Namespace,
         create: false,
         force: false,
         cluster_recreated: false,
@@ -314,7 +314,7 @@ async fn a_move_without_a_row_continues_once(database: TestDatabase) {
     let engine = EngineClient::new(fixture.engine.clone());
     backup::restore(&fixture.ledger, &engine, &read_backup(&file)).await.unwrap();
     let left = fixture.list_objects(&format!("{ARGO}/applications")).await;
-    assert!(left.len() == 1 && !switchboard_gitops::fleet::moves::is_owned_by_move(&left[0]), "{left:?}");
+    assert!(left.len() == 1 && !switchboard_gitops::moves::is_owned_by_move(&left[0]), "{left:?}");
     fixture.start().await;
     synced(&fixture, "web").await;
     fixture.wait_until_settled().await;

@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use switchboard_gitops::argo::status;
+use switchboard_gitops::deployment::status;
 use switchboard_gitops::ids::DesiredState;
 use switchboard_gitops::rows::{Application, ApplicationState, ClusterUser, Operation, SyncOperation};
-use switchboard_service::{backend, limits};
+use switchboard_gitops::{backend, limits};
 use switchboard_sql::{LedgerCounts, RowChange};
 
 use crate::database::{TestDatabase, on_both};

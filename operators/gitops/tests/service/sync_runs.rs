@@ -1,9 +1,9 @@
 //! Immediate syncs.
 
 use serde_json::{Value, json};
+use switchboard_gitops::backend;
 use switchboard_gitops::ids::OperationResource;
 use switchboard_gitops::rows::*;
-use switchboard_service::backend;
 use switchboard_sql::RowChange;
 
 use crate::database::{TestDatabase, on_both};

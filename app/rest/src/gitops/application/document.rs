@@ -1,7 +1,7 @@
 //! OpenAPI description of applications.
 
 use serde_json::{Value, json};
-use switchboard_gitops::kinds::deployment::{BAD_SYNC_OPTION, NAMESPACE_WITHOUT_ENVIRONMENT};
+use switchboard_gitops::deployment::kind::{BAD_SYNC_OPTION, NAMESPACE_WITHOUT_ENVIRONMENT};
 
 use crate::gitops::text::MAX_TEXT_CHARS;
 use crate::openapi::{MAX_NAME_CHARS, NAME_PATTERN, OpenApiOperation, OpenApiPart, TENANT_PATTERN};

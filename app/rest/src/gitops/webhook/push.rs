@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use serde_json::Value;
-use switchboard_gitops::kinds::deployment::DeploymentSource;
+use switchboard_gitops::deployment::kind::DeploymentSource;
 use switchboard_gitops::repository::normalize;
 
 use crate::problem::{ProblemDetails, ProblemKind};

@@ -1,25 +1,24 @@
 #![allow(clippy::unwrap_used)]
 
-use switchboard_gitops::flow::tenant::TenantNamespace;
-use switchboard_gitops::ids::OperationResource;
-use switchboard_gitops::rows::{EngineInstance, KubernetesToDatabase};
 use switchboard_sql::{Address, DbTimestamp, Filter, Ledger, RowChange, Sealer};
 
 use super::*;
+use crate::ids::OperationResource;
+use crate::placement::selection;
+use crate::random_id;
+use crate::rows::{EngineInstance, KubernetesToDatabase};
 use crate::store::Store;
-use crate::{ids, instance};
+use crate::tenant::TenantNamespace;
 
 /// Returns a database with an Argo CD instance in the namespace `argocd`.
 pub async fn ledger() -> (Ledger, EngineInstance) {
     let ledger =
-        Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-            .await
-            .unwrap();
+        Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     let namespace = TenantNamespace { name: "argocd".to_string(), uid: "n".into() };
     let mut view = ledger.view().await.unwrap();
     let changes =
-        instance::register(&mut view, &"s".into(), &namespace, ids::new, DbTimestamp::default()).await.unwrap();
+        selection::register(&mut view, &"s".into(), &namespace, random_id::new, DbTimestamp::default()).await.unwrap();
     view.end();
     ledger.commit(&changes).await.unwrap();
     let instance = ledger.list(&Filter::all()).await.unwrap().remove(0);

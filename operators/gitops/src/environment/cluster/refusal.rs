@@ -1,8 +1,9 @@
 //! Messages for tenants about a cluster that cannot be used.
 
-use switchboard_gitops::kinds::environment::EnvironmentReason;
-use switchboard_gitops::repository::without_login;
 use switchboard_object::causes::error_chain;
+
+use crate::environment::kind::EnvironmentReason;
+use crate::repository::without_login;
 
 /// Reason and message of a cluster that cannot be used.
 pub type ClusterFailure = (EnvironmentReason, String);
@@ -22,7 +23,7 @@ const CERTIFICATE_ERRORS: [&str; 2] = ["UnknownIssuer", "CaUsedAsEndEntity"];
 
 /// Translates an error to a reason and a message. Messages of the API server are quoted; unknown hosts are reported as
 /// in managed-gitops.
-pub(super) fn cluster_failure(host: &str, error: &kube::Error, refused: EnvironmentReason) -> ClusterFailure {
+pub(crate) fn cluster_failure(host: &str, error: &kube::Error, refused: EnvironmentReason) -> ClusterFailure {
     if let kube::Error::Api(status) = error {
         let said = match refused {
             EnvironmentReason::UnableToValidateClusterCredentials if status.code == FORBIDDEN => {

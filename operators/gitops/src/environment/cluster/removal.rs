@@ -3,13 +3,13 @@
 
 use kube::Client;
 use serde_json::{Value, json};
-use switchboard_gitops::kubeconfig;
-use switchboard_gitops::repository::without_login;
-use switchboard_gitops::rows::tenant_clusters::ServiceAccount;
 use switchboard_object::causes::error_chain;
 
 use super::{ClusterConnector, account_name, objects, send};
+use crate::environment::kubeconfig;
+use crate::repository::without_login;
 use crate::request::text;
+use crate::rows::tenant_clusters::ServiceAccount;
 
 /// Error of a removal.
 enum RemovalError {
@@ -25,7 +25,7 @@ enum RemovalError {
 ///
 /// # Guarantees
 /// - Expired tenant credentials do not count as a removal. // test: an_account_is_removed_with_expired_tenant_credentials
-pub(super) async fn remove(connector: &dyn ClusterConnector, account: &ServiceAccount) -> Result<(), String> {
+pub(crate) async fn remove(connector: &dyn ClusterConnector, account: &ServiceAccount) -> Result<(), String> {
     let host = account.host.as_str();
     let config = account.kube_config.as_ref().map_or("", |config| config.expose());
     let access = kubeconfig::read(config, host).map_err(|(_, message)| message)?;

@@ -1,13 +1,13 @@
-use crate::ids::*;
-use crate::rows::{Application, RepositoryCredentials, SyncOperation};
 use serde_json::{Value, json};
 
-use super::fixture::START;
-use crate::argo::application::FINALIZER;
-use crate::argo::repository_secret;
-use crate::argo::spec_field::{ApplicationSpec, write};
+use crate::credential::repository_secret;
+use crate::deployment::application::FINALIZER;
+use crate::deployment::spec_field::{ApplicationSpec, write};
 use crate::flow::KubernetesWrite;
-use crate::flow::agent::{self, AgentStep, ApplicationContext, LAST_REMOVAL_MS, REMOVAL_MS, REMOVAL_TIMED_OUT};
+use crate::flow::fixture::START;
+use crate::ids::*;
+use crate::operation::agent::{self, AgentStep, ApplicationContext, LAST_REMOVAL_MS, REMOVAL_MS, REMOVAL_TIMED_OUT};
+use crate::rows::{Application, RepositoryCredentials, SyncOperation};
 
 fn row(environment: Option<&str>) -> Application {
     Application {
@@ -32,7 +32,7 @@ fn row(environment: Option<&str>) -> Application {
 }
 
 fn live() -> Value {
-    let mut object = crate::argo::application::object(&row(Some("me")), "argocd").unwrap();
+    let mut object = crate::deployment::application::object(&row(Some("me")), "argocd").unwrap();
     object["metadata"]["resourceVersion"] = json!("7");
     object
 }

@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_gitops::ids::OperationResource;
-use switchboard_gitops::rows::{ClusterUser, RepositoryCredentials};
 use switchboard_sql::DbTimestamp;
 
-use super::super::row_events::tests::{agent, ledger, operation};
 use super::*;
+use crate::agent::row_events::tests::{agent, ledger, operation};
+use crate::ids::OperationResource;
+use crate::rows::{ClusterUser, RepositoryCredentials};
 
 /// A write that changes nothing causes no event.
 #[tokio::test]

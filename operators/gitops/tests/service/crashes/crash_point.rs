@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use http::{Method, Request, Response};
 use kube::Client;
 use kube::client::Body;
-use switchboard_service::store::{CommitHook, CommitPhase};
+use switchboard_gitops::store::{CommitHook, CommitPhase};
 
 use crate::fixture::Clients;
 

@@ -1,7 +1,7 @@
 //! Flows of deployments.
 
 use serde_json::{Value, json};
-use switchboard_gitops::kinds::deployment::FINALIZER;
+use switchboard_gitops::deployment::kind::FINALIZER;
 use switchboard_gitops::rows::Application;
 
 use super::{CrashCase, StepFuture, crash_tests, deployed, is_synced, nothing};
