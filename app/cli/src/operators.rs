@@ -9,9 +9,7 @@ use switchboard_greeter::Greeter;
 use switchboard_integrations::operator as integrations;
 use switchboard_integrations::operator::IntegrationsOperator;
 use switchboard_kernel::config::{Config, GitopsConfig, KnownOperators, ParentSection, PartOperator};
-use switchboard_kernel::operator::{
-    DecideError, Declaration, ExternalAdapter, Operator, OperatorName, ServiceAccount, Unit,
-};
+use switchboard_kernel::operator::{DecideError, Declaration, Operator, OperatorName, ServiceAccount, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_kernel::view::View;
@@ -79,7 +77,7 @@ pub async fn replay_operator(name: &str, settings: &Value) -> Option<Arc<dyn Ope
 pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
     if let Some(cluster) = name.strip_prefix(integrations::NAME).and_then(|rest| rest.strip_prefix('@')) {
         // Repeating a recorded decision does not need the data.
-        return Some(Arc::new(ExternalAdapter(IntegrationsOperator::new(cluster, Arc::default()))));
+        return Some(Arc::new(IntegrationsOperator::new(cluster, Arc::default())));
     }
     if let Some(engine) = crate::gitops::engine::replay_operator(name) {
         return Some(engine);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use switchboard_kernel::operator::{ExternalAdapter, Operator};
+use switchboard_kernel::operator::Operator;
 use switchboard_sql::{LedgerError, LedgerView};
 
 use crate::argocd::operator::ArgoCdObjects;
@@ -83,10 +83,10 @@ impl Agent {
     /// Returns the operators of the role.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
         vec![
-            Arc::new(ExternalAdapter(Operations(self.clone()))),
-            Arc::new(ExternalAdapter(Applications(self.clone()))),
-            Arc::new(ExternalAdapter(ArgoCdObjects::secrets(self.clone()))),
-            Arc::new(ExternalAdapter(ArgoCdObjects::projects(self.clone()))),
+            Arc::new(Operations(self.clone())),
+            Arc::new(Applications(self.clone())),
+            Arc::new(ArgoCdObjects::secrets(self.clone())),
+            Arc::new(ArgoCdObjects::projects(self.clone())),
         ]
     }
 

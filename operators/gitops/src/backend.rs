@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use switchboard_kernel::host::Handle;
-use switchboard_kernel::operator::{AccessRule, Declaration, ExternalAdapter, Operator, OperatorName, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, Declaration, Operator, OperatorName, Unit, Units};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
 use switchboard_sql::DbTimestamp;
@@ -130,12 +130,12 @@ impl Backend {
     /// cluster.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
         vec![
-            Arc::new(ExternalAdapter(Deployments(self.clone()))),
-            Arc::new(ExternalAdapter(SyncRuns(self.clone()))),
-            Arc::new(ExternalAdapter(Environments(self.clone()))),
-            Arc::new(ExternalAdapter(Credentials(self.clone()))),
-            Arc::new(ExternalAdapter(Tenants(self.clone()))),
-            Arc::new(ExternalAdapter(Upkeep(self.clone()))),
+            Arc::new(Deployments(self.clone())),
+            Arc::new(SyncRuns(self.clone())),
+            Arc::new(Environments(self.clone())),
+            Arc::new(Credentials(self.clone())),
+            Arc::new(Tenants(self.clone())),
+            Arc::new(Upkeep(self.clone())),
         ]
     }
 

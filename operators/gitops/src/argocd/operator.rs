@@ -7,11 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{Question, View};
 
 use super::desired_objects;
 use crate::agent::{Agent, PROJECTS_NAME, SECRETS_NAME};
@@ -27,7 +27,7 @@ pub struct ArgoCdObjects {
 }
 
 /// Request of a unit.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct ObjectRequest {
     pub(crate) now: String,
     pub(crate) stamp: String,
@@ -55,9 +55,21 @@ impl ArgoCdObjects {
     pub fn projects(agent: Agent) -> ArgoCdObjects {
         ArgoCdObjects { agent, kind: PROJECTS }
     }
+
+    fn call(&self, request: ObjectRequest) -> Result<ObjectResponse, String> {
+        let agent = self.agent.clone();
+        self.agent.store().block_on(async move || {
+            agent.store().transact(async |view| desired_objects::decide_on(view, &request, &agent).await).await
+        })
+    }
 }
 
-impl ExternalOperator for ArgoCdObjects {
+impl Question for ObjectRequest {
+    type Answer = ObjectResponse;
+    const KIND: &'static str = "gitops-argocd-object";
+}
+
+impl Operator for ArgoCdObjects {
     fn name(&self) -> &str {
         if self.kind == SECRETS { SECRETS_NAME } else { PROJECTS_NAME }
     }
@@ -74,16 +86,7 @@ impl ExternalOperator for ArgoCdObjects {
         }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let (agent, request) =
-            (self.agent.clone(), ObjectRequest::deserialize(request).map_err(|error| error.to_string())?);
-        let response = self.agent.store().block_on(async move || {
-            agent.store().transact(async |view| desired_objects::decide_on(view, &request, &agent).await).await
-        })?;
-        serde_json::to_value(response).map_err(|error| error.to_string())
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let Some(thing) = supporting_object_of(unit.name()) else { return Ok(Plan::nothing()) };
         let object = view.on(ClusterType::Management).get(&self.kind, unit.namespace(), unit.name())?;
         let object = object.map(|object| object.value());
@@ -94,8 +97,7 @@ impl ExternalOperator for ArgoCdObjects {
             name: unit.name().to_string(),
             object: if self.kind == SECRETS { object.clone().map(secret) } else { object.clone() },
         };
-        let answer = outside.query(serde_json::to_value(&request)?).map_err(DecideError::Failed)?;
-        let response: ObjectResponse = serde_json::from_value(answer)?;
+        let response = view.ask(request, |request| self.call(request)).map_err(DecideError::Failed)?;
         match object.filter(|_| response.is_orphan) {
             Some(object) if is_used(view, unit, &thing, &object)? => {
                 Ok(Plan::nothing().waiting("the Applications that use it to be deleted"))

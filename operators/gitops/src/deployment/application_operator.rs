@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{Question, View};
 use switchboard_object::causes::error_chain;
 use switchboard_sql::{Filter, RowChange, RowKey};
 
@@ -44,7 +44,7 @@ const MOVE_RECHECK_DELAY: Duration = Duration::from_secs(60);
 pub struct Applications(pub Agent);
 
 /// Request of a unit.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ApplicationRequest {
     now: String,
@@ -53,7 +53,7 @@ struct ApplicationRequest {
     name: String,
     object: Option<Value>,
     /// Uid of the namespace, once it was requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     namespace_uid: Option<String>,
 }
 
@@ -80,7 +80,12 @@ enum RowMatch {
     Other,
 }
 
-impl ExternalOperator for Applications {
+impl Question for ApplicationRequest {
+    type Answer = ApplicationResponse;
+    const KIND: &'static str = "gitops-application";
+}
+
+impl Operator for Applications {
     fn name(&self) -> &str {
         APPLICATIONS_NAME
     }
@@ -98,18 +103,7 @@ impl ExternalOperator for Applications {
         }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let request = ApplicationRequest::deserialize(request).map_err(|error| error.to_string())?;
-        let fingerprint = request.object.as_ref().and_then(ApplicationFingerprint::of);
-        let known = self.0.application_cache().is_known(fingerprint.as_ref());
-        let response = match known {
-            Ok(()) => ApplicationResponse::default(),
-            Err(invalidations) => self.query_rows(request, fingerprint, invalidations)?,
-        };
-        serde_json::to_value(response).map_err(|error| error.to_string())
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let object = view.on(ClusterType::Management).get(&APPLICATIONS, unit.namespace(), unit.name())?;
         let mut request = ApplicationRequest {
             now: view.now().to_string(),
@@ -119,9 +113,8 @@ impl ExternalOperator for Applications {
             object: object.map(|object| object.value()),
             namespace_uid: None,
         };
-        let query = |request: &ApplicationRequest| -> Result<ApplicationResponse, DecideError> {
-            let answer = outside.query(serde_json::to_value(request)?).map_err(DecideError::Failed)?;
-            Ok(serde_json::from_value(answer)?)
+        let query = |request: &ApplicationRequest| {
+            view.ask(request.clone(), |request| self.call(request)).map_err(DecideError::Failed)
         };
         let response = query(&request)?;
         if !response.is_orphan {
@@ -135,6 +128,15 @@ impl ExternalOperator for Applications {
 }
 
 impl Applications {
+    fn call(&self, request: ApplicationRequest) -> Result<ApplicationResponse, String> {
+        let fingerprint = request.object.as_ref().and_then(ApplicationFingerprint::of);
+        let known = self.0.application_cache().is_known(fingerprint.as_ref());
+        match known {
+            Ok(()) => Ok(ApplicationResponse::default()),
+            Err(invalidations) => self.query_rows(request, fingerprint, invalidations),
+        }
+    }
+
     /// Queries the database. An Application that matches its row is cached.
     fn query_rows(
         &self,

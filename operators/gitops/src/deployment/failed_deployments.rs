@@ -47,7 +47,6 @@ mod tests {
 
     use crate::tenant::TenantNamespace;
     use serde_json::json;
-    use switchboard_kernel::operator::ExternalOperator;
     use switchboard_sql::{Address, DbTimestamp, Ledger, Sealer};
 
     use super::*;
@@ -76,7 +75,8 @@ mod tests {
             let request = json!({"now": "2026-11-16T08:00:00Z", "stamp": "2026-11-16T08:00:00Z", "namespace": "shop",
                 "name": "web", "tenant": "shop-uid", "object": object});
             let deployments = Deployments(backend.clone());
-            tokio::task::spawn_blocking(move || deployments.call(&request)).await.unwrap().unwrap();
+            let request = serde_json::from_value(request).unwrap();
+            tokio::task::spawn_blocking(move || deployments.call(request)).await.unwrap().unwrap();
             backend.failed_deployments()
         };
         assert_eq!(decided(Some("/"), json!({})).await, 1, "its Application has no row, and no Operation failed");
