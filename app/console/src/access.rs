@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use http::{HeaderMap, header};
 use ring::rand::SecureRandom as _;
-use switchboard_rest::auth::{Auth, Caller, ResourceAttributes, bearer};
+use switchboard_http::auth::{Auth, Caller, ResourceAttributes, bearer};
 
 use crate::problem::ConsoleProblem;
 use crate::server::response::cookie;

@@ -9,9 +9,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Uri};
-
-use switchboard_rest::auth::ResourceAttributes;
-use switchboard_rest::{ApiSection, PREFIX};
+use switchboard_http::auth::ResourceAttributes;
+use switchboard_http::{ApiSection, PREFIX};
 
 use crate::access::GROUP;
 use crate::problem::ConsoleProblem;

@@ -52,6 +52,7 @@ pub struct ClusterPage {
 }
 
 impl ClusterApi {
+    /// Creates a client for the cluster of this client.
     pub fn new(client: Client) -> ClusterApi {
         ClusterApi { client }
     }

@@ -1,39 +1,33 @@
-//! REST API of Switchboard: one prefix, one way to authenticate, one error format, one OpenAPI document.
+//! Frame of HTTP APIs: one prefix, one way to authenticate, one error format, one OpenAPI document.
 //!
 //! ```text
 //!  request ─▶ guard ──────────────▶ handler ─▶ resources of the cluster (source of truth)
 //!             │ auth: TokenReview   │   │
-//!             │ limit: per tenant   │   └────▶ ledger (data without a resource)
+//!             │ limit: per tenant   │   └────▶ data without a resource
 //!             ▼                     ▼
 //!          problem+json          auth: SubjectAccessReview per verb, resource, namespace
 //! ```
 //!
 //! An [`ApiSection`] is a part of the API: routes below `/api/v1` and their OpenAPI description. [`mount`] combines the
-//! sections.
-//! [`gitops`] is the GitOps Service's section; the console brings its own and uses the same [`guard`], [`problem`] and [`page`].
+//! sections. Operators and the console bring sections; all use the same [`guard`], [`problem`] and [`page`].
 //!
 //! ```
-//! use switchboard_rest::problem::{ProblemDetails, ProblemKind};
+//! use switchboard_http::problem::{ProblemDetails, ProblemKind};
 //!
 //! let problem = ProblemDetails::new(ProblemKind::NotFound, "there is no application `shop.web`");
 //! assert_eq!(problem.kind().status(), 404);
 //! ```
 //!
-//! The API never stores a token, allows an action that the cluster does not allow, or sends a response that the
-//! document does not describe.
+//! The frame never stores a token, and never allows an action that the cluster does not allow.
 
 pub mod auth;
 pub mod body;
-pub mod gitops;
+pub mod cluster;
 pub mod guard;
 pub mod limit;
 pub mod openapi;
 pub mod page;
 pub mod problem;
-
-mod cluster;
-#[cfg(test)]
-mod testing;
 
 use axum::response::IntoResponse;
 use axum::routing::{any, get};

@@ -3,64 +3,64 @@
 //! Kubernetes resources are the source of truth: writing an application writes its GitOpsDeployment. Data that exists
 //! only in the database is read from it and never written.
 
-pub mod application;
-pub mod environment;
-pub mod instance;
-pub mod operation;
 pub mod webhook;
 
-mod rows;
-mod text;
+pub(crate) mod rows;
+#[cfg(test)]
+mod testing;
+pub(crate) mod text;
 
 use axum::Router;
 use axum::routing::{get, post};
 use kube::Client;
 use serde_json::Value;
+use switchboard_http::auth::{Caller, ResourceAttributes};
+use switchboard_http::body::ResourceId;
+use switchboard_http::cluster::{ClusterApi, ResourcePath};
+use switchboard_http::guard::Guard;
+use switchboard_http::openapi::OpenApiPart;
+use switchboard_http::problem::{ProblemDetails, ProblemKind};
+use switchboard_http::{ApiSection, mount};
 use switchboard_sql::{Ledger, LedgerError, SecretString};
 
-use crate::auth::{Caller, ResourceAttributes};
-use crate::body::ResourceId;
-use crate::cluster::{ClusterApi, ResourcePath};
-use crate::guard::Guard;
-use crate::openapi::OpenApiPart;
-use crate::problem::{ProblemDetails, ProblemKind};
-use crate::{ApiSection, mount};
+use crate::{deployment, environment, instance, operation};
 
 /// API group of the kinds.
-const GROUP: &str = switchboard_gitops::kinds::GROUP;
+pub(crate) const GROUP: &str = crate::kinds::GROUP;
 
 /// API path of the group.
-const ROOT: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
+pub(crate) const ROOT: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 
-const APPLICATIONS: ResourcePath =
+pub(crate) const APPLICATIONS: ResourcePath =
     ResourcePath { root: ROOT, group: GROUP, plural: "gitopsdeployments", display_name: "application" };
-const ENVIRONMENTS: ResourcePath = ResourcePath {
+pub(crate) const ENVIRONMENTS: ResourcePath = ResourcePath {
     root: ROOT,
     group: GROUP,
     plural: "gitopsdeploymentmanagedenvironments",
     display_name: "managed environment",
 };
-const SYNC_RUNS: ResourcePath =
+pub(crate) const SYNC_RUNS: ResourcePath =
     ResourcePath { root: ROOT, group: GROUP, plural: "gitopsdeploymentsyncruns", display_name: "operation" };
-const SECRETS: ResourcePath = ResourcePath { root: "/api/v1", group: "", plural: "secrets", display_name: "Secret" };
-const NAMESPACES: ResourcePath =
+pub(crate) const SECRETS: ResourcePath =
+    ResourcePath { root: "/api/v1", group: "", plural: "secrets", display_name: "Secret" };
+pub(crate) const NAMESPACES: ResourcePath =
     ResourcePath { root: "/api/v1", group: "", plural: "namespaces", display_name: "tenant" };
 
 /// Virtual resource for the RBAC rules on operations and engine instances, which are database rows without a Kubernetes
 /// resource.
-const OPERATIONS: &str = "operations";
-const INSTANCES: &str = "gitopsengineinstances";
+pub(crate) const OPERATIONS: &str = "operations";
+pub(crate) const INSTANCES: &str = "gitopsengineinstances";
 
 /// State shared by the handlers.
 #[derive(Clone)]
 pub struct GitOpsApi {
-    guard: Guard,
+    pub(crate) guard: Guard,
     /// Resources of the tenants.
-    tenants: ClusterApi,
+    pub(crate) tenants: ClusterApi,
     /// Applications of Argo CD.
-    engines: ClusterApi,
-    ledger: Ledger,
-    webhook_secret: Option<SecretString>,
+    pub(crate) engines: ClusterApi,
+    pub(crate) ledger: Ledger,
+    pub(crate) webhook_secret: Option<SecretString>,
 }
 
 impl GitOpsApi {
@@ -83,7 +83,7 @@ impl GitOpsApi {
     }
 
     /// Returns an error unless the caller may perform the verb on all resources of a tenant.
-    async fn authorize(
+    pub(crate) async fn authorize(
         &self,
         who: &Caller,
         verb: &'static str,
@@ -94,12 +94,12 @@ impl GitOpsApi {
     }
 
     /// Returns an error unless the caller may perform the verb on one resource.
-    async fn authorize_one(
+    pub(crate) async fn authorize_one(
         &self,
         who: &Caller,
         verb: &'static str,
         of: &ResourcePath,
-        id: &crate::body::ResourceId,
+        id: &ResourceId,
     ) -> Result<(), ProblemDetails> {
         self.guard
             .authorize(who, &ResourceAttributes::new(verb, of.group, of.plural, &id.tenant).with_name(&id.name))
@@ -116,14 +116,20 @@ pub fn router(service: GitOpsApi) -> Router {
 pub fn section(service: GitOpsApi) -> ApiSection {
     let guard = service.guard.clone();
     let protected = Router::new()
-        .route("/application", get(application::list).post(application::create))
-        .route("/application/{id}", get(application::read).put(application::replace).delete(application::remove))
-        .route("/managedenvironment", get(environment::list).post(environment::create))
-        .route("/managedenvironment/{id}", get(environment::read).put(environment::replace).delete(environment::remove))
-        .route("/operation", get(operation::list).post(operation::create))
-        .route("/operation/{id}", get(operation::read).delete(operation::remove))
-        .route("/engineinstance", get(instance::list))
-        .route("/engineinstance/{id}", get(instance::read))
+        .route("/application", get(deployment::rest::list).post(deployment::rest::create))
+        .route(
+            "/application/{id}",
+            get(deployment::rest::read).put(deployment::rest::replace).delete(deployment::rest::remove),
+        )
+        .route("/managedenvironment", get(environment::rest::list).post(environment::rest::create))
+        .route(
+            "/managedenvironment/{id}",
+            get(environment::rest::read).put(environment::rest::replace).delete(environment::rest::remove),
+        )
+        .route("/operation", get(operation::rest::list).post(operation::rest::create))
+        .route("/operation/{id}", get(operation::rest::read).delete(operation::rest::remove))
+        .route("/engineinstance", get(instance::rest::list))
+        .route("/engineinstance/{id}", get(instance::rest::read))
         .with_state(service.clone());
     let open = Router::new().route("/webhookevent", post(webhook::receive)).with_state(service);
     ApiSection { router: guard.protect(protected).merge(open), document: document_part() }
@@ -131,25 +137,30 @@ pub fn section(service: GitOpsApi) -> ApiSection {
 
 /// Creates the OpenAPI description of the routes.
 pub fn document_part() -> OpenApiPart {
-    let parts: [fn(OpenApiPart) -> OpenApiPart; 5] =
-        [application::describe, environment::describe, operation::describe, instance::describe, webhook::describe];
+    let parts: [fn(OpenApiPart) -> OpenApiPart; 5] = [
+        deployment::rest::describe,
+        environment::rest::describe,
+        operation::rest::describe,
+        instance::rest::describe,
+        webhook::describe,
+    ];
     parts.iter().fold(OpenApiPart::default(), |part, describe| describe(part))
 }
 
 /// Problem details for a database error. The error itself is only logged.
-fn database_problem(error: LedgerError) -> ProblemDetails {
+pub(crate) fn database_problem(error: LedgerError) -> ProblemDetails {
     tracing::warn!(error = %error, "could not read the database");
     ProblemDetails::new(ProblemKind::Unavailable, "the database does not respond").retry_after_s(5)
 }
 
 /// Problem details for an object that does not match its CustomResourceDefinition.
-fn unreadable_object(of: &ResourcePath) -> ProblemDetails {
+pub(crate) fn unreadable_object(of: &ResourcePath) -> ProblemDetails {
     ProblemDetails::new(ProblemKind::Unavailable, format!("could not read an object of kind {}", of.plural))
         .retry_after_s(5)
 }
 
 /// Reads the objects of a list. Skips an unreadable object, so that it cannot hide other tenants' objects.
-fn readable_objects<T>(
+pub(crate) fn readable_objects<T>(
     of: &ResourcePath,
     items: &[Value],
     read: impl Fn(&Value) -> Result<T, ProblemDetails>,
@@ -168,7 +179,7 @@ fn readable_objects<T>(
     items.iter().filter_map(one).collect()
 }
 
-fn meta<'a>(object: &'a Value, key: &str) -> &'a str {
+pub(crate) fn meta<'a>(object: &'a Value, key: &str) -> &'a str {
     object["metadata"][key].as_str().unwrap_or_default()
 }
 

@@ -10,7 +10,7 @@ use axum::routing::get;
 use http::{HeaderMap, Uri};
 use maud::html;
 use serde::Deserialize;
-use switchboard_rest::ApiSection;
+use switchboard_http::ApiSection;
 
 use super::response::{file, page, theme};
 use super::{App, SharedApp, events};
@@ -88,7 +88,7 @@ impl PageQuery {
 pub(super) fn router(app: Arc<App>, beside: Vec<ApiSection>) -> Router {
     let own = ApiSection { router: api::router().with_state(app.clone()), document: api::part() };
     let admit = from_fn_with_state(guard::RequestGuard::new(app.clone(), &beside), guard::guard_request);
-    let api = switchboard_rest::mount(std::iter::once(own).chain(beside).collect());
+    let api = switchboard_http::mount(std::iter::once(own).chain(beside).collect());
     Router::new()
         .route("/", get(overview))
         .route("/operators/{name}", get(operator))

@@ -46,13 +46,13 @@ impl Caller {
         }
     }
 
-    pub(super) fn fingerprint(&self) -> Sha256Digest {
+    pub(crate) fn fingerprint(&self) -> Sha256Digest {
         fingerprint(&serde_json::to_string(self).unwrap_or_default())
     }
 }
 
 /// Returns the user of a token; `None` if the cluster rejects the token.
-pub(super) async fn review_token(client: &Client, token: &str) -> Result<Option<Caller>, ProblemDetails> {
+pub(crate) async fn review_token(client: &Client, token: &str) -> Result<Option<Caller>, ProblemDetails> {
     let review = json!({
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenReview",
@@ -68,7 +68,7 @@ pub(super) async fn review_token(client: &Client, token: &str) -> Result<Option<
 }
 
 /// Returns whether the cluster allows the action to the caller.
-pub(super) async fn review_access(
+pub(crate) async fn review_access(
     client: &Client,
     caller: &Caller,
     access: &ResourceAttributes,

@@ -1,11 +1,46 @@
 #![allow(clippy::unwrap_used)]
 
 use http::HeaderValue;
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
 
 use super::*;
-use crate::testing::TestCluster;
+
+/// Cluster with a service account `ci` in the namespace `shop`, which may list the namespace's GitOpsDeployments.
+struct TestCluster {
+    cluster: Cluster,
+}
+
+impl TestCluster {
+    async fn build() -> TestCluster {
+        let fixture = TestCluster { cluster: Cluster::ephemeral().await };
+        for namespace in ["shop", "bank"] {
+            fixture.post("/api/v1/namespaces", json!({ "metadata": { "name": namespace } })).await;
+        }
+        fixture.post("/api/v1/namespaces/shop/serviceaccounts", json!({ "metadata": { "name": "ci" } })).await;
+        let path = "/apis/rbac.authorization.k8s.io/v1/namespaces/shop";
+        let rules = json!([{ "apiGroups": ["managed-gitops.redhat.com"], "resources": ["*"], "verbs": ["*"] }]);
+        fixture.post(&format!("{path}/roles"), json!({ "metadata": { "name": "ci" }, "rules": rules })).await;
+        let binding = json!({
+            "metadata": { "name": "ci" },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "ci" },
+            "subjects": [{ "kind": "ServiceAccount", "name": "ci", "namespace": "shop" }],
+        });
+        fixture.post(&format!("{path}/rolebindings"), binding).await;
+        fixture
+    }
+
+    async fn post(&self, path: &str, object: Value) -> Value {
+        let request = http::Request::post(path).header("content-type", "application/json");
+        self.cluster.client().request(request.body(object.to_string().into_bytes()).unwrap()).await.unwrap()
+    }
+
+    async fn token(&self, namespace: &str, name: &str) -> String {
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
+        let object = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
+        self.post(&path, object).await["status"]["token"].as_str().unwrap().to_string()
+    }
+}
 
 #[tokio::test]
 async fn guarantees_no_token_no_caller() {

@@ -9,19 +9,17 @@ use http::header::{ETAG, IF_MATCH, LOCATION};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_gitops::deployment::kind::{
-    DeploymentDestination, DeploymentSource, FINALIZER, KIND, SyncMode, SyncPolicy,
-};
-use switchboard_gitops::kinds::{API_VERSION, DeploymentCondition, GitOpsDeployment};
-use switchboard_gitops::repository::without_login;
+use switchboard_http::auth::Caller;
+use switchboard_http::body::{JsonBody, QueryParams, ResourceId};
+use switchboard_http::page::{PageQuery, ResultPage};
+use switchboard_http::problem::{ProblemDetails, ProblemKind};
 
 pub use document::describe;
 
-use super::{APPLICATIONS, GitOpsApi, meta, readable_objects, rows, text, unreadable_object};
-use crate::auth::Caller;
-use crate::body::{JsonBody, QueryParams, ResourceId};
-use crate::page::{PageQuery, ResultPage};
-use crate::problem::{ProblemDetails, ProblemKind};
+use crate::deployment::kind::{DeploymentDestination, DeploymentSource, FINALIZER, KIND, SyncMode, SyncPolicy};
+use crate::kinds::{API_VERSION, DeploymentCondition, GitOpsDeployment};
+use crate::repository::without_login;
+use crate::rest::{APPLICATIONS, GitOpsApi, meta, readable_objects, rows, text, unreadable_object};
 
 /// Request body of an application.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -215,7 +213,7 @@ pub async fn create(
     tracing::info!(user = caller.name, application = id, "created an application");
     let mut answer = respond(&service, &made).await?;
     *answer.status_mut() = StatusCode::CREATED;
-    if let Ok(location) = format!("{}/application/{id}", crate::PREFIX).parse() {
+    if let Ok(location) = format!("{}/application/{id}", switchboard_http::PREFIX).parse() {
         answer.headers_mut().insert(LOCATION, location);
     }
     Ok(answer)
@@ -286,7 +284,7 @@ pub async fn remove(
 }
 
 /// Returns the version from `If-Match`; `None` matches every version.
-pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<String>, ProblemDetails> {
+pub(crate) fn if_match(headers: &HeaderMap) -> Result<Option<String>, ProblemDetails> {
     let Some(header) = headers.get(IF_MATCH) else { return Ok(None) };
     let text = header.to_str().unwrap_or_default().trim();
     if text == "*" {
@@ -300,7 +298,7 @@ pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<String>, ProblemDet
     })
 }
 
-pub(super) fn require_version(object: &Value, version: Option<&str>) -> Result<(), ProblemDetails> {
+pub(crate) fn require_version(object: &Value, version: Option<&str>) -> Result<(), ProblemDetails> {
     match version {
         Some(version) if version != meta(object, "resourceVersion") => {
             Err(ProblemDetails::new(ProblemKind::PreconditionFailed, "the object was changed after that version"))
@@ -310,7 +308,7 @@ pub(super) fn require_version(object: &Value, version: Option<&str>) -> Result<(
 }
 
 /// Turns a conflict into a failed precondition if the client sent `If-Match`.
-pub(super) fn version_problem(problem: ProblemDetails, named: bool) -> ProblemDetails {
+pub(crate) fn version_problem(problem: ProblemDetails, named: bool) -> ProblemDetails {
     if named && problem.kind() == ProblemKind::Conflict {
         return ProblemDetails::new(ProblemKind::PreconditionFailed, "the object was changed after that version");
     }

@@ -11,19 +11,19 @@ use http::header::{ETAG, LOCATION};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_gitops::environment::kind::{CONDITION, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
-use switchboard_gitops::kinds::{API_VERSION, ConditionStatus, ManagedEnvironment};
-use switchboard_gitops::repository::without_login;
+use switchboard_http::auth::Caller;
+use switchboard_http::body::{JsonBody, QueryParams, ResourceId};
+use switchboard_http::page::{PageQuery, ResultPage};
+use switchboard_http::problem::{ProblemDetails, ProblemKind};
 use switchboard_sql::SecretString;
 
 pub use document::describe;
 
-use super::application::{if_match, require_version, version_problem};
-use super::{ENVIRONMENTS, GitOpsApi, SECRETS, meta, readable_objects, rows, text, unreadable_object};
-use crate::auth::Caller;
-use crate::body::{JsonBody, QueryParams, ResourceId};
-use crate::page::{PageQuery, ResultPage};
-use crate::problem::{ProblemDetails, ProblemKind};
+use crate::deployment::rest::{if_match, require_version, version_problem};
+use crate::environment::kind::{CONDITION, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
+use crate::kinds::{API_VERSION, ConditionStatus, ManagedEnvironment};
+use crate::repository::without_login;
+use crate::rest::{ENVIRONMENTS, GitOpsApi, SECRETS, meta, readable_objects, rows, text, unreadable_object};
 
 /// Maximum number of namespaces an environment can be restricted to.
 const MAX_NAMESPACES: usize = 256;
@@ -237,7 +237,7 @@ pub async fn create(
     tracing::info!(user = caller.name, environment = id, "created a managed environment");
     let mut answer = respond(&service, &made).await?;
     *answer.status_mut() = StatusCode::CREATED;
-    if let Ok(location) = format!("{}/managedenvironment/{id}", crate::PREFIX).parse() {
+    if let Ok(location) = format!("{}/managedenvironment/{id}", switchboard_http::PREFIX).parse() {
         answer.headers_mut().insert(LOCATION, location);
     }
     Ok(answer)

@@ -6,18 +6,18 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use serde_json::json;
-use switchboard_gitops::ids::UserId;
-use switchboard_gitops::moves::is_open;
-use switchboard_gitops::rows::fleet::{Member, Move};
-use switchboard_gitops::rows::{Application, ClusterAccess, EngineInstance};
+use switchboard_http::auth::{Caller, ResourceAttributes};
+use switchboard_http::body::{PathName, QueryParams};
+use switchboard_http::openapi::{OpenApiOperation, OpenApiPart};
+use switchboard_http::page::{PageQuery, ResultPage};
+use switchboard_http::problem::{ProblemDetails, ProblemKind};
 use switchboard_sql::{Filter, LedgerView, RowKey};
 
-use super::{GROUP, GitOpsApi, INSTANCES, database_problem};
-use crate::auth::{Caller, ResourceAttributes};
-use crate::body::{PathName, QueryParams};
-use crate::openapi::{OpenApiOperation, OpenApiPart};
-use crate::page::{PageQuery, ResultPage};
-use crate::problem::{ProblemDetails, ProblemKind};
+use crate::ids::UserId;
+use crate::moves::is_open;
+use crate::rest::{GROUP, GitOpsApi, INSTANCES, database_problem};
+use crate::rows::fleet::{Member, Move};
+use crate::rows::{Application, ClusterAccess, EngineInstance};
 
 const TAG: &str = "engine instances";
 

@@ -10,24 +10,25 @@ use http::header::LOCATION;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_gitops::ids::{OperationResource, OperationState, UserId};
-use switchboard_gitops::kinds::condition::ERROR_OCCURRED;
-use switchboard_gitops::kinds::{API_VERSION, ConditionStatus, SyncRun};
-use switchboard_gitops::rows::{ClusterUser, Operation as Row};
-use switchboard_gitops::sync_run::kind::KIND;
 use switchboard_sql::{DbTimestamp, Filter, RowKey};
+
+use crate::ids::{OperationResource, OperationState, UserId};
+use crate::kinds::condition::ERROR_OCCURRED;
+use crate::kinds::{API_VERSION, ConditionStatus, SyncRun};
+use crate::rows::{ClusterUser, Operation as Row};
+use crate::sync_run::kind::KIND;
 
 mod document;
 
 pub use document::describe;
 
-use super::{
+use crate::rest::{
     APPLICATIONS, GROUP, GitOpsApi, OPERATIONS, SYNC_RUNS, database_problem, meta, rows, text, unreadable_object,
 };
-use crate::auth::{Caller, ResourceAttributes};
-use crate::body::{JsonBody, PathName, QueryParams, ResourceId};
-use crate::page::{PageQuery, ResultPage};
-use crate::problem::{ProblemDetails, ProblemKind};
+use switchboard_http::auth::{Caller, ResourceAttributes};
+use switchboard_http::body::{JsonBody, PathName, QueryParams, ResourceId};
+use switchboard_http::page::{PageQuery, ResultPage};
+use switchboard_http::problem::{ProblemDetails, ProblemKind};
 
 /// Request body of a sync.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -146,7 +147,7 @@ pub async fn create(
     let made = service.tenants.create(&SYNC_RUNS, &id.tenant, &sync_run(&id, &input.revision)).await?;
     let operation = of_run(&made)?;
     tracing::info!(user = caller.name, application = input.application, operation = operation.id, "created a sync run");
-    let location = format!("{}/operation/{}", crate::PREFIX, operation.id);
+    let location = format!("{}/operation/{}", switchboard_http::PREFIX, operation.id);
     Ok((StatusCode::ACCEPTED, [(LOCATION, location)], Json(operation)).into_response())
 }
 

@@ -1,14 +1,14 @@
 //! Data of a tenant that exists only in the database.
 
-use switchboard_gitops::ids::ApiResource;
-use switchboard_gitops::rows::{
-    ApiToDatabase, Application, ClusterCredentials, ClusterUser, DeploymentToApplication, EngineInstance,
-    ManagedEnvironment,
-};
+use switchboard_http::problem::ProblemDetails;
 use switchboard_sql::{Filter, Ledger, RowKey};
 
 use super::{GitOpsApi, NAMESPACES, database_problem, meta};
-use crate::problem::ProblemDetails;
+use crate::ids::ApiResource;
+use crate::rows::{
+    ApiToDatabase, Application, ClusterCredentials, ClusterUser, DeploymentToApplication, EngineInstance,
+    ManagedEnvironment,
+};
 
 /// Returns the Argo CD Application of a deployment and its Argo CD instance; `None` until the backend has processed the
 /// deployment.

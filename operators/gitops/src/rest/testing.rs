@@ -10,14 +10,15 @@ use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_gitops::kinds::CRDS;
+use switchboard_http::guard::Guard;
+use switchboard_http::limit::Rate;
 use switchboard_object::yaml;
 use switchboard_sql::{Address, Ledger, Sealer, SecretString};
 use tower::ServiceExt;
 
-use crate::gitops::{self, GitOpsApi};
-use crate::guard::Guard;
-use crate::limit::Rate;
+use crate::kinds::CRDS;
+use crate::rest as gitops;
+use crate::rest::GitOpsApi;
 
 /// Secret that signs events for all tenants.
 pub const WEBHOOK_SECRET: &str = "canary-of-the-service";
@@ -42,9 +43,7 @@ impl TestCluster {
     pub async fn build() -> TestCluster {
         let cluster = Cluster::ephemeral().await;
         let ledger =
-            Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain())
-                .await
-                .unwrap();
+            Ledger::open(&crate::SCHEMA, &Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
         ledger.migrate().await.unwrap();
         let cluster_fixture = TestCluster { cluster, ledger };
         for text in CRDS {

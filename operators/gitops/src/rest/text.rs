@@ -1,8 +1,7 @@
 //! Validation of fields that several bodies have.
 
+use switchboard_http::problem::{ProblemDetails, ProblemKind};
 use switchboard_object::name::{dns1123_label, dns1123_subdomain};
-
-use crate::problem::{ProblemDetails, ProblemKind};
 
 /// Maximum number of characters of a URL, a path or a revision.
 pub const MAX_TEXT_CHARS: usize = 2048;

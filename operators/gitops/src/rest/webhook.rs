@@ -18,18 +18,18 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use switchboard_gitops::deployment::application::{REFRESH, row_of};
-use switchboard_gitops::kinds::GitOpsDeployment;
+use switchboard_http::body::{QueryParams, parse, read_body, require_json};
+use switchboard_http::cluster::ResourcePath;
+use switchboard_http::page::MAX_LIMIT;
+use switchboard_http::problem::{ProblemDetails, ProblemKind};
 use switchboard_sql::SecretString;
 
 pub use document::describe;
 pub use push::Push;
 
 use super::{APPLICATIONS, GitOpsApi, SECRETS, meta, rows, text};
-use crate::body::{QueryParams, parse, read_body, require_json};
-use crate::cluster::ResourcePath;
-use crate::page::MAX_LIMIT;
-use crate::problem::{ProblemDetails, ProblemKind};
+use crate::deployment::application::{REFRESH, row_of};
+use crate::kinds::GitOpsDeployment;
 
 /// Maximum length of an event: git servers list every commit of a push.
 pub const MAX_EVENT_BYTES: usize = 5 << 20;

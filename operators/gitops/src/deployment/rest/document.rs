@@ -1,11 +1,11 @@
 //! OpenAPI description of applications.
 
 use serde_json::{Value, json};
-use switchboard_gitops::deployment::kind::{BAD_SYNC_OPTION, NAMESPACE_WITHOUT_ENVIRONMENT};
+use switchboard_http::openapi::{MAX_NAME_CHARS, NAME_PATTERN, OpenApiOperation, OpenApiPart, TENANT_PATTERN};
+use switchboard_http::problem::ProblemKind;
 
-use crate::gitops::text::MAX_TEXT_CHARS;
-use crate::openapi::{MAX_NAME_CHARS, NAME_PATTERN, OpenApiOperation, OpenApiPart, TENANT_PATTERN};
-use crate::problem::ProblemKind;
+use crate::deployment::kind::{BAD_SYNC_OPTION, NAMESPACE_WITHOUT_ENVIRONMENT};
+use crate::rest::text::MAX_TEXT_CHARS;
 
 const TAG: &str = "applications";
 

@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
+use switchboard_http::problem::{ProblemDetails, ProblemKind};
 use switchboard_object::yaml;
 use switchboard_sql::SecretString;
-
-use crate::problem::{ProblemDetails, ProblemKind};
 
 /// Deserializes a text that is redacted in debug output.
 pub fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SecretString>, D::Error> {

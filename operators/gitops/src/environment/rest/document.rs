@@ -1,11 +1,11 @@
 //! OpenAPI description of managed environments.
 
 use serde_json::{Value, json};
+use switchboard_http::openapi::{MAX_NAME_CHARS, NAME_PATTERN, OpenApiOperation, OpenApiPart, TENANT_PATTERN};
+use switchboard_http::problem::ProblemKind;
 
 use super::MAX_NAMESPACES;
-use crate::gitops::text::MAX_TEXT_CHARS;
-use crate::openapi::{MAX_NAME_CHARS, NAME_PATTERN, OpenApiOperation, OpenApiPart, TENANT_PATTERN};
-use crate::problem::ProblemKind;
+use crate::rest::text::MAX_TEXT_CHARS;
 
 const TAG: &str = "managed environments";
 

@@ -1,10 +1,10 @@
 //! OpenAPI description of operations.
 
 use serde_json::json;
+use switchboard_http::openapi::{ID_PATTERN, OpenApiOperation, OpenApiPart};
+use switchboard_http::problem::ProblemKind;
 
-use crate::gitops::text::MAX_TEXT_CHARS;
-use crate::openapi::{ID_PATTERN, OpenApiOperation, OpenApiPart};
-use crate::problem::ProblemKind;
+use crate::rest::text::MAX_TEXT_CHARS;
 
 const TAG: &str = "operations";
 

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
+use switchboard_http::limit::Rate;
 
-use crate::limit::Rate;
-use crate::testing::{TestClient, TestCluster};
+use crate::rest::testing::{TestClient, TestCluster};
 
 pub fn web() -> Value {
     json!({
@@ -72,9 +72,8 @@ async fn an_invalid_status_hides_no_list() {
 #[test]
 fn an_unreadable_object_is_left_out_of_a_list() {
     let items = [json!(1), json!("x"), json!(2)];
-    let read =
-        |item: &Value| item.as_i64().ok_or_else(|| crate::gitops::unreadable_object(&crate::gitops::APPLICATIONS));
-    assert_eq!(crate::gitops::readable_objects(&crate::gitops::APPLICATIONS, &items, read), [1, 2]);
+    let read = |item: &Value| item.as_i64().ok_or_else(|| crate::rest::unreadable_object(&crate::rest::APPLICATIONS));
+    assert_eq!(crate::rest::readable_objects(&crate::rest::APPLICATIONS, &items, read), [1, 2]);
 }
 
 #[tokio::test]

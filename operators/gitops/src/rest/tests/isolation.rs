@@ -1,12 +1,12 @@
 //! Attempts of one tenant to read, name and change another tenant's objects.
 
 use serde_json::json;
-use switchboard_gitops::rows::ClusterUser;
 use switchboard_sql::RowChange;
 
 use super::applications::web;
 use super::operations::{instance, operation};
-use crate::testing::{TestClient, TestCluster};
+use crate::rest::testing::{TestClient, TestCluster};
+use crate::rows::ClusterUser;
 
 /// Every operation on an object of `shop`, as method, path and body.
 fn attempts() -> Vec<(&'static str, &'static str, serde_json::Value)> {

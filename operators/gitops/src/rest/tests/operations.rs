@@ -1,12 +1,12 @@
 use serde_json::{Value, json};
-use switchboard_gitops::ids::{OperationResource, OperationState};
-use switchboard_gitops::rows::{
-    ClusterAccess, ClusterCredentials, ClusterUser, EngineCluster, EngineInstance, ManagedEnvironment, Operation,
-};
 use switchboard_sql::RowChange;
 
 use super::applications::{manual_application, web};
-use crate::testing::TestCluster;
+use crate::ids::{OperationResource, OperationState};
+use crate::rest::testing::TestCluster;
+use crate::rows::{
+    ClusterAccess, ClusterCredentials, ClusterUser, EngineCluster, EngineInstance, ManagedEnvironment, Operation,
+};
 
 /// Rows of an Argo CD instance and its dependencies.
 pub fn instance(id: &str) -> Vec<RowChange> {

@@ -16,13 +16,13 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::StatusCode;
 use serde_json::json;
+use switchboard_http::limit::Rate;
 
 use super::applications::manual_application;
 use super::operations::instance;
 use super::webhooks::{deployed, signed};
-use crate::gitops::webhook::MAX_EVENT_BYTES;
-use crate::limit::Rate;
-use crate::testing::{TestCluster, WEBHOOK_SECRET};
+use crate::rest::testing::{TestCluster, WEBHOOK_SECRET};
+use crate::rest::webhook::MAX_EVENT_BYTES;
 
 /// Number of cases for each operation.
 const EXAMPLES: &str = "60";

@@ -1,11 +1,11 @@
 use ring::hmac;
 use serde_json::{Value, json};
-use switchboard_gitops::rows::{Application, DeploymentToApplication};
 use switchboard_sql::RowChange;
 
 use super::applications::web;
 use super::operations::instance;
-use crate::testing::{TestClient, TestCluster, TestResponse, WEBHOOK_SECRET};
+use crate::rest::testing::{TestClient, TestCluster, TestResponse, WEBHOOK_SECRET};
+use crate::rows::{Application, DeploymentToApplication};
 
 pub fn signed(secret: &str, body: &[u8]) -> String {
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), body);

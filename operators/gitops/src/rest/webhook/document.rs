@@ -1,9 +1,8 @@
 //! OpenAPI description of webhook events.
 
 use serde_json::{Value, json};
-
-use crate::openapi::{OpenApiOperation, OpenApiPart, TENANT_PATTERN};
-use crate::problem::ProblemKind;
+use switchboard_http::openapi::{OpenApiOperation, OpenApiPart, TENANT_PATTERN};
+use switchboard_http::problem::ProblemKind;
 
 /// Adds the path and schemas.
 pub fn describe(part: OpenApiPart) -> OpenApiPart {

@@ -2,10 +2,10 @@
 
 use http::HeaderMap;
 use serde_json::Value;
-use switchboard_gitops::deployment::kind::DeploymentSource;
-use switchboard_gitops::repository::normalize;
+use switchboard_http::problem::{ProblemDetails, ProblemKind};
 
-use crate::problem::{ProblemDetails, ProblemKind};
+use crate::deployment::kind::DeploymentSource;
+use crate::repository::normalize;
 
 /// Event fields that hold a repository URL, for all event formats.
 const URLS: [&str; 10] = [
