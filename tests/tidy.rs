@@ -64,7 +64,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("kernel/kernel", &["object"]),
     ("kernel/probe", &["object", "cluster", "kernel"]),
     ("kernel/sql", &[]),
-    ("kernel/http", &["object"]),
+    ("kernel/http", &["object", "kernel"]),
     ("hosting/gather", &["object"]),
     ("hosting/sandbox", &[]),
     ("hosting/hosted", &["object", "gather", "kernel", "sandbox"]),

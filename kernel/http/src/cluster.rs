@@ -4,37 +4,34 @@ use http::header::CONTENT_TYPE;
 use http::{Method, Request};
 use kube::Client;
 use serde_json::Value;
+use switchboard_kernel::resource::Resource;
 
 use crate::problem::{ProblemDetails, ProblemKind};
 
 /// Value of `Retry-After` when the cluster does not respond, in seconds.
 const RETRY_S: u64 = 5;
 
-/// Path of a resource in the Kubernetes API.
+/// Kind with its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResourcePath {
-    /// `/api/v1`, or `/apis/GROUP/VERSION`.
-    pub root: &'static str,
-    /// The API group; empty for the core group.
-    pub group: &'static str,
-    /// The plural name in paths.
-    pub plural: &'static str,
-    /// The name in messages: `application`.
+pub struct NamedResource {
+    /// Kind.
+    pub resource: &'static Resource,
+    /// Name in messages: `application`.
     pub display_name: &'static str,
 }
 
-impl ResourcePath {
-    fn path(&self, namespace: &str, name: &str) -> String {
-        let mut path = self.root.to_string();
-        if !namespace.is_empty() {
-            path.push_str(&format!("/namespaces/{namespace}"));
-        }
-        path.push_str(&format!("/{}", self.plural));
-        if !name.is_empty() {
-            path.push_str(&format!("/{name}"));
-        }
-        path
+/// Sends a request to a cluster, with a JSON body if there is one. The body of a PATCH is a merge patch.
+///
+/// # Errors
+/// When the cluster fails or refuses the request.
+pub async fn send(client: &Client, method: Method, path: String, body: Option<&Value>) -> Result<Value, kube::Error> {
+    let media = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    let mut request = Request::builder().method(method).uri(path);
+    if body.is_some() {
+        request = request.header(CONTENT_TYPE, media);
     }
+    let bytes = body.map(|object| object.to_string().into_bytes()).unwrap_or_default();
+    client.request(request.body(bytes).map_err(kube::Error::HttpError)?).await
 }
 
 /// Client for the resources of one cluster.
@@ -58,12 +55,12 @@ impl ClusterApi {
     }
 
     /// Gets an object.
-    pub async fn get(&self, of: &ResourcePath, namespace: &str, name: &str) -> Result<Value, ProblemDetails> {
-        self.send(of, Method::GET, of.path(namespace, name), None).await
+    pub async fn get(&self, of: &NamedResource, namespace: &str, name: &str) -> Result<Value, ProblemDetails> {
+        self.send(of, Method::GET, of.resource.object_path(namespace, name), None).await
     }
 
     /// Gets an object; `None` if it does not exist.
-    pub async fn find(&self, of: &ResourcePath, namespace: &str, name: &str) -> Result<Option<Value>, ProblemDetails> {
+    pub async fn find(&self, of: &NamedResource, namespace: &str, name: &str) -> Result<Option<Value>, ProblemDetails> {
         match self.get(of, namespace, name).await {
             Ok(object) => Ok(Some(object)),
             Err(problem) if problem.kind() == ProblemKind::NotFound => Ok(None),
@@ -74,12 +71,12 @@ impl ClusterApi {
     /// Lists one page of objects.
     pub async fn list(
         &self,
-        of: &ResourcePath,
+        of: &NamedResource,
         ns: &str,
         limit: u32,
         from: Option<&str>,
     ) -> Result<ClusterPage, ProblemDetails> {
-        let mut path = format!("{}?limit={limit}", of.path(ns, ""));
+        let mut path = format!("{}?limit={limit}", of.resource.path(ns));
         if let Some(token) = from {
             path.push_str(&format!("&continue={}", encode(token)));
         }
@@ -94,8 +91,8 @@ impl ClusterApi {
     }
 
     /// Creates an object.
-    pub async fn create(&self, of: &ResourcePath, namespace: &str, object: &Value) -> Result<Value, ProblemDetails> {
-        let made = self.send(of, Method::POST, of.path(namespace, ""), Some((object, "application/json"))).await;
+    pub async fn create(&self, of: &NamedResource, namespace: &str, object: &Value) -> Result<Value, ProblemDetails> {
+        let made = self.send(of, Method::POST, of.resource.path(namespace), Some(object)).await;
         made.map_err(|problem| match problem.kind() {
             ProblemKind::NotFound => {
                 ProblemDetails::new(ProblemKind::NotFound, format!("tenant `{namespace}` does not exist"))
@@ -107,46 +104,51 @@ impl ClusterApi {
     /// Replaces an object.
     pub async fn replace(
         &self,
-        of: &ResourcePath,
+        of: &NamedResource,
         ns: &str,
         name: &str,
         object: &Value,
     ) -> Result<Value, ProblemDetails> {
-        self.send(of, Method::PUT, of.path(ns, name), Some((object, "application/json"))).await
+        self.send(of, Method::PUT, of.resource.object_path(ns, name), Some(object)).await
     }
 
     /// Applies a merge patch to an object.
-    pub async fn merge(&self, of: &ResourcePath, ns: &str, name: &str, patch: &Value) -> Result<Value, ProblemDetails> {
-        self.send(of, Method::PATCH, of.path(ns, name), Some((patch, "application/merge-patch+json"))).await
+    pub async fn merge(
+        &self,
+        of: &NamedResource,
+        ns: &str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<Value, ProblemDetails> {
+        self.send(of, Method::PATCH, of.resource.object_path(ns, name), Some(patch)).await
     }
 
     /// Deletes an object; with a resource version in the preconditions, only that version.
-    pub async fn delete(&self, of: &ResourcePath, ns: &str, name: &str, options: &Value) -> Result<(), ProblemDetails> {
-        self.send(of, Method::DELETE, of.path(ns, name), Some((options, "application/json"))).await.map(drop)
+    pub async fn delete(
+        &self,
+        of: &NamedResource,
+        ns: &str,
+        name: &str,
+        options: &Value,
+    ) -> Result<(), ProblemDetails> {
+        self.send(of, Method::DELETE, of.resource.object_path(ns, name), Some(options)).await.map(drop)
     }
 
     async fn send(
         &self,
-        of: &ResourcePath,
+        of: &NamedResource,
         method: Method,
         path: String,
-        body: Option<(&Value, &str)>,
+        body: Option<&Value>,
     ) -> Result<Value, ProblemDetails> {
-        let mut request = Request::builder().method(method).uri(path);
-        if let Some((_, media)) = body {
-            request = request.header(CONTENT_TYPE, media);
-        }
-        let bytes = body.map(|(object, _)| object.to_string().into_bytes()).unwrap_or_default();
-        let request =
-            request.body(bytes).map_err(|_| ProblemDetails::new(ProblemKind::NotFound, "the name is invalid"))?;
-        self.client.request(request).await.map_err(|error| problem_of(of, &error))
+        send(&self.client, method, path, body).await.map_err(|error| problem_of(of, &error))
     }
 }
 
 /// Translates an error of the cluster into problem details.
-fn problem_of(of: &ResourcePath, error: &kube::Error) -> ProblemDetails {
+fn problem_of(of: &NamedResource, error: &kube::Error) -> ProblemDetails {
     let kube::Error::Api(status) = error else {
-        tracing::warn!(resource = of.plural, error = %error, "could not send a request to the cluster");
+        tracing::warn!(resource = &*of.resource.plural, error = %error, "could not send a request to the cluster");
         return unavailable();
     };
     let message = status.message.clone();
@@ -161,7 +163,7 @@ fn problem_of(of: &ResourcePath, error: &kube::Error) -> ProblemDetails {
         422 => ProblemDetails::new(ProblemKind::Invalid, message),
         429 => ProblemDetails::new(ProblemKind::TooMany, "the cluster limits its request rate").retry_after_s(RETRY_S),
         code => {
-            tracing::warn!(resource = of.plural, code, message, "the cluster returned an error");
+            tracing::warn!(resource = &*of.resource.plural, code, message, "the cluster returned an error");
             unavailable()
         }
     }

@@ -16,35 +16,26 @@ use kube::Client;
 use serde_json::Value;
 use switchboard_http::auth::{Caller, ResourceAttributes};
 use switchboard_http::body::ResourceId;
-use switchboard_http::cluster::{ClusterApi, ResourcePath};
+use switchboard_http::cluster::{ClusterApi, NamedResource};
 use switchboard_http::guard::Guard;
 use switchboard_http::openapi::OpenApiPart;
 use switchboard_http::problem::{ProblemDetails, ProblemKind};
 use switchboard_http::{ApiSection, mount};
 use switchboard_sql::{Ledger, LedgerError, SecretString};
 
-use crate::{deployment, environment, instance, operation};
+use crate::{deployment, environment, instance, operation, resources};
 
 /// API group of the kinds.
 pub(crate) const GROUP: &str = crate::kinds::GROUP;
 
-/// API path of the group.
-pub(crate) const ROOT: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
-
-pub(crate) const APPLICATIONS: ResourcePath =
-    ResourcePath { root: ROOT, group: GROUP, plural: "gitopsdeployments", display_name: "application" };
-pub(crate) const ENVIRONMENTS: ResourcePath = ResourcePath {
-    root: ROOT,
-    group: GROUP,
-    plural: "gitopsdeploymentmanagedenvironments",
-    display_name: "managed environment",
-};
-pub(crate) const SYNC_RUNS: ResourcePath =
-    ResourcePath { root: ROOT, group: GROUP, plural: "gitopsdeploymentsyncruns", display_name: "operation" };
-pub(crate) const SECRETS: ResourcePath =
-    ResourcePath { root: "/api/v1", group: "", plural: "secrets", display_name: "Secret" };
-pub(crate) const NAMESPACES: ResourcePath =
-    ResourcePath { root: "/api/v1", group: "", plural: "namespaces", display_name: "tenant" };
+pub(crate) const APPLICATIONS: NamedResource =
+    NamedResource { resource: &resources::DEPLOYMENTS, display_name: "application" };
+pub(crate) const ENVIRONMENTS: NamedResource =
+    NamedResource { resource: &resources::ENVIRONMENTS, display_name: "managed environment" };
+pub(crate) const SYNC_RUNS: NamedResource =
+    NamedResource { resource: &resources::SYNC_RUNS, display_name: "operation" };
+pub(crate) const SECRETS: NamedResource = NamedResource { resource: &resources::SECRETS, display_name: "Secret" };
+pub(crate) const NAMESPACES: NamedResource = NamedResource { resource: &resources::NAMESPACES, display_name: "tenant" };
 
 /// Virtual resource for the RBAC rules on operations and engine instances, which are database rows without a Kubernetes
 /// resource.
@@ -87,10 +78,10 @@ impl GitOpsApi {
         &self,
         who: &Caller,
         verb: &'static str,
-        of: &ResourcePath,
+        of: &NamedResource,
         tenant: &str,
     ) -> Result<(), ProblemDetails> {
-        self.guard.authorize(who, &ResourceAttributes::new(verb, of.group, of.plural, tenant)).await
+        self.guard.authorize(who, &ResourceAttributes::new(verb, &of.resource.group, &of.resource.plural, tenant)).await
     }
 
     /// Returns an error unless the caller may perform the verb on one resource.
@@ -98,11 +89,14 @@ impl GitOpsApi {
         &self,
         who: &Caller,
         verb: &'static str,
-        of: &ResourcePath,
+        of: &NamedResource,
         id: &ResourceId,
     ) -> Result<(), ProblemDetails> {
         self.guard
-            .authorize(who, &ResourceAttributes::new(verb, of.group, of.plural, &id.tenant).with_name(&id.name))
+            .authorize(
+                who,
+                &ResourceAttributes::new(verb, &of.resource.group, &of.resource.plural, &id.tenant).with_name(&id.name),
+            )
             .await
     }
 }
@@ -154,14 +148,14 @@ pub(crate) fn database_problem(error: LedgerError) -> ProblemDetails {
 }
 
 /// Problem details for an object that does not match its CustomResourceDefinition.
-pub(crate) fn unreadable_object(of: &ResourcePath) -> ProblemDetails {
-    ProblemDetails::new(ProblemKind::Unavailable, format!("could not read an object of kind {}", of.plural))
+pub(crate) fn unreadable_object(of: &NamedResource) -> ProblemDetails {
+    ProblemDetails::new(ProblemKind::Unavailable, format!("could not read an object of kind {}", of.resource.plural))
         .retry_after_s(5)
 }
 
 /// Reads the objects of a list. Skips an unreadable object, so that it cannot hide other tenants' objects.
 pub(crate) fn readable_objects<T>(
-    of: &ResourcePath,
+    of: &NamedResource,
     items: &[Value],
     read: impl Fn(&Value) -> Result<T, ProblemDetails>,
 ) -> Vec<T> {
@@ -171,7 +165,7 @@ pub(crate) fn readable_objects<T>(
             tracing::warn!(
                 object = ResourceId::of(meta(item, "namespace"), meta(item, "name")),
                 "skipped an unreadable object in a list of {}",
-                of.plural
+                of.resource.plural
             );
             None
         }

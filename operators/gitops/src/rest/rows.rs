@@ -1,29 +1,20 @@
 //! Data of a tenant that exists only in the database.
 
 use switchboard_http::problem::ProblemDetails;
-use switchboard_sql::{Filter, Ledger, RowKey};
+use switchboard_sql::{Ledger, RowKey};
 
 use super::{GitOpsApi, NAMESPACES, database_problem, meta};
-use crate::ids::ApiResource;
-use crate::rows::{
-    ApiToDatabase, Application, ClusterCredentials, ClusterUser, DeploymentToApplication, EngineInstance,
-    ManagedEnvironment,
-};
+use crate::ids::Uid;
+use crate::related_rows;
+use crate::rows::{Application, ClusterCredentials, ClusterUser, EngineInstance, ManagedEnvironment};
 
 /// Returns the Argo CD Application of a deployment and its Argo CD instance; `None` until the backend has processed the
 /// deployment.
 pub async fn application(ledger: &Ledger, uid: &str) -> Result<Option<(Application, EngineInstance)>, ProblemDetails> {
     let mut view = ledger.view().await.map_err(database_problem)?;
-    let mapping: Option<DeploymentToApplication> = view.get(&RowKey::from(uid)).await.map_err(database_problem)?;
-    let found = match mapping {
-        Some(mapping) => {
-            view.get::<Application>(&RowKey::from(&mapping.application)).await.map_err(database_problem)?
-        }
-        None => None,
-    };
-    let found = match found {
+    let found = match related_rows::application_of(&mut view, &Uid::from(uid)).await.map_err(database_problem)? {
         Some(row) => {
-            let instance = view.get::<EngineInstance>(&RowKey::from(&row.instance)).await.map_err(database_problem)?;
+            let instance = related_rows::instance(&mut view, &row.instance).await.map_err(database_problem)?;
             instance.map(|instance| (row, instance))
         }
         None => None,
@@ -35,8 +26,7 @@ pub async fn application(ledger: &Ledger, uid: &str) -> Result<Option<(Applicati
 /// Returns the kubeconfig context of an environment; `None` until the backend has determined it.
 pub async fn context(ledger: &Ledger, uid: &str) -> Result<Option<String>, ProblemDetails> {
     let mut view = ledger.view().await.map_err(database_problem)?;
-    let filter = Filter::all().is("api_resource_uid", uid).is("api_resource_type", ApiResource::ManagedEnvironment);
-    let mapping = view.list::<ApiToDatabase>(&filter).await.map_err(database_problem)?.pop();
+    let mapping = related_rows::environment_of(&mut view, &Uid::from(uid)).await.map_err(database_problem)?;
     let row = match mapping {
         Some(mapping) => {
             view.get::<ManagedEnvironment>(&RowKey::from(&*mapping.relation_key)).await.map_err(database_problem)?
@@ -54,8 +44,10 @@ pub async fn context(ledger: &Ledger, uid: &str) -> Result<Option<String>, Probl
 /// Returns the tenant of a namespace by the namespace's UID: a recreated namespace is a different tenant.
 pub async fn tenant(service: &GitOpsApi, namespace: &str) -> Result<Option<ClusterUser>, ProblemDetails> {
     let Some(object) = service.tenants.find(&NAMESPACES, "", namespace).await? else { return Ok(None) };
-    let filter = Filter::all().is("user_name", meta(&object, "uid"));
-    Ok(service.ledger.list::<ClusterUser>(&filter).await.map_err(database_problem)?.pop())
+    let mut view = service.ledger.view().await.map_err(database_problem)?;
+    let user = related_rows::user(&mut view, &Uid::from(meta(&object, "uid"))).await.map_err(database_problem)?;
+    view.end();
+    Ok(user)
 }
 
 /// Returns the name of the tenant's namespace, if the namespace with that UID still exists.

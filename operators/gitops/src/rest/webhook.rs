@@ -19,7 +19,7 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_http::body::{QueryParams, parse, read_body, require_json};
-use switchboard_http::cluster::ResourcePath;
+use switchboard_http::cluster::NamedResource;
 use switchboard_http::page::MAX_LIMIT;
 use switchboard_http::problem::{ProblemDetails, ProblemKind};
 use switchboard_sql::SecretString;
@@ -30,6 +30,7 @@ pub use push::Push;
 use super::{APPLICATIONS, GitOpsApi, SECRETS, meta, rows, text};
 use crate::deployment::application::{REFRESH, row_of};
 use crate::kinds::GitOpsDeployment;
+use crate::resources;
 
 /// Maximum length of an event: git servers list every commit of a push.
 pub const MAX_EVENT_BYTES: usize = 5 << 20;
@@ -44,12 +45,8 @@ pub const SECRET_TYPE: &str = "managed-gitops.redhat.com/webhook";
 const SECRET_KEY: &str = "secret";
 
 /// Applications of Argo CD.
-const ARGO_APPLICATIONS: ResourcePath = ResourcePath {
-    root: "/apis/argoproj.io/v1alpha1",
-    group: "argoproj.io",
-    plural: "applications",
-    display_name: "Application",
-};
+const ARGO_APPLICATIONS: NamedResource =
+    NamedResource { resource: &resources::APPLICATIONS, display_name: "Application" };
 
 /// Query parameters of an event.
 #[derive(Clone, Debug, Default, Deserialize)]
