@@ -1,20 +1,9 @@
-//! Checks in front of every page: allowed host names, read access and browser policies.
+//! Protection of pages: host names that requests may use, and headers that restrict browsers.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Redirect, Response};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Uri};
-use switchboard_http::auth::ResourceAttributes;
-use switchboard_http::{ApiSection, PREFIX};
-
-use crate::access::GROUP;
-use crate::problem::ConsoleProblem;
-use crate::server::App;
 
 /// Content security policy: only the console's own files, no inline scripts or styles, no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -39,6 +28,11 @@ impl AllowedHosts {
     /// Creates the list from the listen address and the configured names.
     pub fn new(address: SocketAddr, names: Vec<String>) -> Self {
         Self { address, names: names.into_iter().map(|name| name.to_ascii_lowercase()).collect() }
+    }
+
+    /// Whether a request may be sent to its host, which its target or its header names.
+    pub fn allows_request(&self, headers: &HeaderMap, uri: &Uri) -> bool {
+        host(headers, uri).is_some_and(|host| self.allows(host))
     }
 
     /// Whether a request may use the host name. A page of another site can resolve its own name to this address (DNS
@@ -76,73 +70,12 @@ fn host<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Option<&'r str> {
     uri.authority().map(|authority| authority.as_str()).or_else(|| headers.get(header::HOST)?.to_str().ok())
 }
 
-/// Paths without read access checks.
-const OPEN: [&str; 3] = ["/signin", "/signout", "/assets/"];
-
-/// Guard of the console and of API parts outside the console.
-#[derive(Clone)]
-pub struct RequestGuard {
-    app: Arc<App>,
-    external: Arc<BTreeSet<String>>,
-}
-
-impl RequestGuard {
-    /// Creates the guard. The external API parts check access themselves: tenants have their own permissions, and git
-    /// servers send no token.
-    pub fn new(app: Arc<App>, beside: &[ApiSection]) -> Self {
-        let paths = beside.iter().flat_map(|area| area.document.paths.keys());
-        Self { app, external: Arc::new(paths.filter_map(|path| Some(first(path)?.to_string())).collect()) }
-    }
-
-    fn is_external(&self, path: &str) -> bool {
-        path.strip_prefix(PREFIX).and_then(first).is_some_and(|first| self.external.contains(first))
-    }
-}
-
-/// Returns the first segment of a path.
-fn first(path: &str) -> Option<&str> {
-    path.strip_prefix('/')?.split('/').next()
-}
-
-/// Checks read access for paths that need it.
-async fn check_reader(door: &RequestGuard, headers: &HeaderMap, path: &str) -> Result<(), ConsoleProblem> {
-    if OPEN.iter().any(|open| path.starts_with(open)) || door.is_external(path) {
-        return Ok(());
-    }
-    authorize_read(&door.app, headers).await
-}
-
-/// Checks read access to the console's pages; connections from loopback always have it.
-pub async fn authorize_read(app: &App, headers: &HeaderMap) -> Result<(), ConsoleProblem> {
-    if !app.hosts.is_remote() {
-        return Ok(());
-    }
-    let caller = app.sessions.caller(headers).await?;
-    app.sessions.authorize(&caller, &ResourceAttributes::new("get", GROUP, "console", "")).await
-}
-
-/// Refuses requests with other host names or without read access, and adds the security headers.
-pub async fn guard_request(State(door): State<RequestGuard>, request: Request, next: Next) -> Response {
-    // The body is not `Sync`, so the other parts are copied.
-    let (headers, path) = (request.headers().clone(), request.uri().path().to_string());
-    let known = host(request.headers(), request.uri()).is_some_and(|host| door.app.hosts.allows(host));
-    let checked = if known {
-        check_reader(&door, &headers, &path).await
-    } else {
-        Err(ConsoleProblem::ForeignSite("the host name is not allowed".to_string()))
-    };
-    let mut response = match checked {
-        Ok(()) => crate::server::response::problem_for_bare_errors(next.run(request).await, &path).await,
-        Err(ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_)) if !path.starts_with("/api/") => {
-            Redirect::to(&crate::login::href(&path)).into_response()
-        }
-        Err(problem) => crate::server::error_response(&problem, &path),
-    };
+/// Adds the headers that every response to a browser has, and forbids caching unless the response says otherwise.
+pub fn secure(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
-        response.headers_mut().insert(name, value);
+        headers.insert(name, value);
     }
-    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    response
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
 #[cfg(test)]

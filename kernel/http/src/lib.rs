@@ -24,6 +24,7 @@ pub mod auth;
 pub mod body;
 pub mod cluster;
 pub mod guard;
+pub mod hosts;
 pub mod limit;
 pub mod openapi;
 pub mod page;
