@@ -6,8 +6,6 @@
 pub mod webhook;
 
 pub(crate) mod rows;
-#[cfg(test)]
-mod testing;
 pub(crate) mod text;
 
 use axum::Router;

@@ -8,4 +8,5 @@ mod operations;
 mod random;
 #[cfg(feature = "real")]
 mod schema;
+mod testing;
 mod webhooks;

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use switchboard_http::limit::Rate;
 
-use crate::rest::testing::{TestClient, TestCluster};
+use crate::rest::tests::testing::{TestClient, TestCluster};
 
 pub fn web() -> Value {
     json!({

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::rest::testing::TestCluster;
+use crate::rest::tests::testing::TestCluster;
 
 async fn document() -> Value {
     let cluster_fixture = TestCluster::build().await;

@@ -2,7 +2,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::rest::testing::TestCluster;
+use crate::rest::tests::testing::TestCluster;
 
 const CONFIG: &str = "apiVersion: v1\nkind: Config\nusers: [{name: u, user: {token: canary}}]\n";
 const SECRET: &str = "/api/v1/namespaces/shop/secrets/prod-kubeconfig";

@@ -5,7 +5,7 @@ use switchboard_sql::RowChange;
 
 use super::applications::web;
 use super::operations::{instance, operation};
-use crate::rest::testing::{TestClient, TestCluster};
+use crate::rest::tests::testing::{TestClient, TestCluster};
 use crate::rows::ClusterUser;
 
 /// Every operation on an object of `shop`, as method, path and body.

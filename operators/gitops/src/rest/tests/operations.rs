@@ -3,7 +3,7 @@ use switchboard_sql::RowChange;
 
 use super::applications::{manual_application, web};
 use crate::ids::{OperationResource, OperationState};
-use crate::rest::testing::TestCluster;
+use crate::rest::tests::testing::TestCluster;
 use crate::rows::{
     ClusterAccess, ClusterCredentials, ClusterUser, EngineCluster, EngineInstance, ManagedEnvironment, Operation,
 };

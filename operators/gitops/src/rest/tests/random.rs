@@ -6,7 +6,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
 use super::applications::web;
-use crate::rest::testing::TestCluster;
+use crate::rest::tests::testing::TestCluster;
 
 fn scalar() -> impl Strategy<Value = Value> {
     prop_oneof![

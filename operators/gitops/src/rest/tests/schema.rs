@@ -21,7 +21,7 @@ use switchboard_http::limit::Rate;
 use super::applications::manual_application;
 use super::operations::instance;
 use super::webhooks::{deployed, signed};
-use crate::rest::testing::{TestCluster, WEBHOOK_SECRET};
+use crate::rest::tests::testing::{TestCluster, WEBHOOK_SECRET};
 use crate::rest::webhook::MAX_EVENT_BYTES;
 
 /// Number of cases for each operation.

@@ -4,7 +4,7 @@ use switchboard_sql::RowChange;
 
 use super::applications::web;
 use super::operations::instance;
-use crate::rest::testing::{TestClient, TestCluster, TestResponse, WEBHOOK_SECRET};
+use crate::rest::tests::testing::{TestClient, TestCluster, TestResponse, WEBHOOK_SECRET};
 use crate::rows::{Application, DeploymentToApplication};
 
 pub fn signed(secret: &str, body: &[u8]) -> String {
