@@ -18,7 +18,7 @@ PACKAGE_FLAGS ?= --no-verify
 # One build of the whole workspace compiles dependencies once; with `-p`, each crate would select other features and build them again.
 comma := ,
 empty :=
-REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(addsuffix /real,suite template chart integrations sql gitops rest)))
+REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(addsuffix /real,suite template chart integrations sql gitops)))
 # Most suites wait for servers most of the time, so two lanes run in parallel. The suite that compares responses byte for byte runs
 # alone after them.
 REAL_LANE := gitops hosting docs deploy metrics kubectl kernel clientgo gather go goldens

@@ -66,6 +66,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("kernel/kernel", &["object"]),
     ("kernel/probe", &["object", "cluster", "kernel"]),
     ("kernel/sql", &[]),
+    ("kernel/http", &["object", "kernel"]),
     ("hosting/gather", &["object"]),
     ("hosting/sandbox", &[]),
     ("hosting/hosted", &["object", "gather", "kernel", "sandbox"]),
@@ -73,9 +74,8 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("operators/integrations", &["object", "chart", "kernel"]),
     ("operators/git", &[]),
     ("operators/engine", &["object", "chart", "git", "kernel"]),
-    ("operators/gitops", &["object", "kernel", "sql", "git"]),
-    ("app/rest", &["object", "gitops", "sql"]),
-    ("app/console", &["object", "kernel", "plugs", "integrations", "gitops", "rest"]),
+    ("operators/gitops", &["object", "kernel", "sql", "http", "git"]),
+    ("app/console", &["object", "kernel", "http", "plugs", "integrations", "gitops"]),
     (
         "app/cli",
         &[
@@ -95,7 +95,7 @@ const BORDERS: &[(&str, &[&str])] = &[
             "git",
             "gitops",
             "sql",
-            "rest",
+            "http",
             "greeter",
             "rogue",
         ],

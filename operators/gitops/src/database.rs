@@ -62,7 +62,7 @@ const STEPS: &[MigrationStep] = &[
     },
     MigrationStep {
         version: 9,
-        name: "indexes for queries without one",
+        name: "indexes",
         postgres: include_str!("../migrations/postgres/0009_indexes.sql"),
         sqlite: include_str!("../migrations/sqlite/0009_indexes.sql"),
     },

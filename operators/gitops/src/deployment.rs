@@ -9,6 +9,7 @@ pub mod new_namespace;
 pub(crate) mod operator;
 pub(crate) mod orphans;
 mod removal;
+pub(crate) mod rest;
 pub mod spec_field;
 pub mod status;
 pub(crate) mod unplaced;

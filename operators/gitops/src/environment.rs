@@ -10,6 +10,7 @@ mod input;
 pub mod kind;
 pub mod kubeconfig;
 pub(crate) mod operator;
+pub(crate) mod rest;
 pub mod service_account;
 pub mod teardown;
 

@@ -13,8 +13,8 @@
 //! and commits the changes. If [`switchboard_sql::LedgerError::is_conflict`] is true, it reads again. Then it
 //! executes the writes as a plan. To the kernel, all of this is one query of an external operator, whose answer, the
 //! writes, contains no credential. `switchboard_sql::Signals` reports which rows changed, and so which unit to
-//! trigger. Checks ([`environment::ClusterCheck`],
-//! [`credential::CredentialCheck`]) are executed by a caller with network access, and their results are kept until the digest changes.
+//! trigger. Checks ([`ClusterCheck`](crate::environment::ClusterCheck),
+//! [`CredentialCheck`](crate::credential::CredentialCheck)) are executed by a caller with network access, and their results are kept until the digest changes.
 
 #[cfg(test)]
 pub(crate) mod fixture;

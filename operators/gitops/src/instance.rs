@@ -8,6 +8,7 @@ mod objects;
 pub(crate) mod ownership;
 pub(crate) mod rebuild;
 pub(crate) mod removal;
+pub(crate) mod rest;
 pub(crate) mod tracking;
 
 use switchboard_sql::{DbTimestamp, RowChange};

@@ -52,6 +52,7 @@ pub mod related_rows;
 pub mod repository;
 pub mod request;
 pub mod resources;
+pub mod rest;
 pub mod rows;
 pub mod settings;
 pub mod setup;

@@ -8,6 +8,7 @@ pub mod kind;
 pub mod notify;
 pub mod open_operations;
 pub(crate) mod operator;
+pub(crate) mod rest;
 pub(crate) mod step;
 pub(crate) mod upkeep;
 

@@ -12,7 +12,7 @@
 //! 1. [`place()`] returns the instance of a placement. Commit its changes in the transaction that inserts the Application: they prevent
 //!    two backends from placing it twice, and prevent new Applications on an instance that the placement is leaving.
 //! 2. Begin an Operation about an Application only with the changes of [`may_begin`], committed in the same transaction. If it returns
-//!    `None`, the Operation waits. Only the move may change an Application for which [`moves::is_owned_by_move`] is true.
+//!    `None`, the Operation waits. Only the move may change an Application for which [`is_owned_by_move`](crate::moves::is_owned_by_move) is true.
 //! 3. Use the status of an Application only if [`is_assigned_instance`] is true.
 
 pub mod assignment;

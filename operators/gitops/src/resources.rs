@@ -2,7 +2,8 @@
 
 use switchboard_kernel::resource::Resource;
 
-const GROUP: &str = "managed-gitops.redhat.com";
+use crate::kinds::GROUP;
+
 const ARGO: &str = "argoproj.io";
 const V1ALPHA1: &str = "v1alpha1";
 

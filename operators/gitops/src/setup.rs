@@ -1,8 +1,9 @@
 //! Setup before the roles start: the kinds on the clusters, and the first Argo CD instance.
 
-use http::Request;
+use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
+use switchboard_http::cluster::send;
 use switchboard_object::causes::error_chain;
 use switchboard_object::yaml;
 use switchboard_sql::{DbTimestamp, Filter};
@@ -13,6 +14,7 @@ use crate::instance::fleet::EngineClient;
 use crate::kinds::CRDS;
 use crate::placement::selection;
 use crate::request::text;
+use crate::resources::NAMESPACES;
 use crate::rows::EngineInstance;
 use crate::store::Store;
 use crate::tenant::TenantNamespace;
@@ -43,7 +45,7 @@ pub enum SetupError {
 /// # Errors
 /// When the cluster fails.
 pub async fn namespace(client: &Client, name: &str) -> Result<Option<TenantNamespace>, SetupError> {
-    match send(client, "GET", &format!("/api/v1/namespaces/{name}"), Value::Null).await {
+    match send(client, Method::GET, NAMESPACES.object_path("", name), None).await {
         Ok(found) => {
             Ok(Some(TenantNamespace { name: name.to_string(), uid: Uid::from(text(&found, "/metadata/uid")) }))
         }
@@ -77,10 +79,10 @@ pub async fn install(client: &Client, more: &[Value], namespace: &str) -> Result
     let definitions = CRDS.iter().filter_map(|text| yaml::read(text).ok()).map(|document| document.value);
     for definition in definitions.chain(more.iter().cloned()) {
         let act = format!("create {}", text(&definition, "/spec/names/kind"));
-        create(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition, act).await?;
+        create(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition, act).await?;
     }
     let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-    create(client, "/api/v1/namespaces", body, format!("create namespace `{namespace}`")).await
+    create(client, "/api/v1/namespaces", &body, format!("create namespace `{namespace}`")).await
 }
 
 /// Registers the instance of a namespace if the database has none yet. Returns false if the namespace does not exist.
@@ -150,8 +152,8 @@ pub async fn has_instance(store: &Store, cluster: &Uid) -> Result<bool, ServiceE
     Ok(found)
 }
 
-async fn create(client: &Client, path: &str, body: Value, act: String) -> Result<(), SetupError> {
-    match send(client, "POST", path, body).await {
+async fn create(client: &Client, path: &str, body: &Value, act: String) -> Result<(), SetupError> {
+    match send(client, Method::POST, path.to_string(), Some(body)).await {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
         made => made.map(drop).map_err(|error| cluster_error(act, error)),
     }
@@ -159,10 +161,4 @@ async fn create(client: &Client, path: &str, body: Value, act: String) -> Result
 
 fn cluster_error(act: String, error: kube::Error) -> SetupError {
     SetupError::Cluster { act, source: Box::new(error) }
-}
-
-async fn send(client: &Client, method: &str, path: &str, body: Value) -> Result<Value, kube::Error> {
-    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-    let request = Request::builder().method(method).uri(path).header("Content-Type", "application/json");
-    client.request(request.body(body).map_err(kube::Error::HttpError)?).await
 }

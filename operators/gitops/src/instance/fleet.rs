@@ -1,7 +1,7 @@
 //! Fleet of Argo CD instances: adding, listing, cordoning and removing instances, and moving placements between them.
 //!
 //! ```text
-//!  rows + objects ─▶ crate::placement decides ─▶ commit, or writes to the engine cluster ─▶ rows + objects …
+//!  rows + objects ─▶ placement and moves decide ─▶ commit, or writes to the engine cluster ─▶ rows + objects …
 //! ```
 //!
 //! The module keeps no state. [`Fleet::advance_move`] continues a move from its current step; concurrent callers do not
