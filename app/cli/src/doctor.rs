@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use switchboard_runtime::doctor;
+use switchboard_runtime::families::FAMILIES;
 
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
@@ -32,7 +33,7 @@ impl Doctor {
     /// Prints the results. Returns whether there is no error.
     pub async fn run(self) -> Result<bool, CommandError> {
         let (database, access) = (self.database.as_deref(), self.cluster_args.access());
-        let report = doctor::check(&self.config, database, &access, &self.state.dir()).await;
+        let report = doctor::check(FAMILIES, &self.config, database, &access, &self.state.dir()).await;
         print(&report, self.output)?;
         Ok(report.passed())
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use switchboard_runtime::contexts::DEFAULT_CONTEXT;
+use switchboard_runtime::families::FAMILIES;
 use switchboard_runtime::listen_address;
 use switchboard_runtime::up::{DataLocation, ReadyCluster, UpConfig, UpOptions, up};
 
@@ -66,6 +67,7 @@ impl Up {
     /// Runs until a signal arrives.
     pub async fn run(self) -> Result<(), CommandError> {
         let options = UpOptions {
+            families: FAMILIES,
             data: if self.ephemeral { DataLocation::Memory } else { DataLocation::Directory(self.data_dir) },
             listen: self.listen,
             kubeconfig: self.kubeconfig,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use switchboard_runtime::cases::suite::{self, SuiteOptions};
+use switchboard_runtime::families::FAMILIES;
 
 use crate::explain::{OutputFormat, print};
 use crate::failure::CommandError;
@@ -51,6 +52,7 @@ pub struct SuiteArgs {
 impl SuiteArgs {
     fn options(&self) -> SuiteOptions {
         SuiteOptions {
+            families: FAMILIES,
             strict: self.strict,
             repeat: self.repeat,
             fault_test: self.fault_test,
