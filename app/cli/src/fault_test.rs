@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use switchboard_probe::{CaseError, Fault, ProbeCase, ProbeReport};
+use switchboard_runtime::families::FAMILIES;
 
 use crate::explain::{OutputFormat, print};
 use crate::failure::CommandError;
-use crate::operators;
+use crate::operator_name;
 use crate::progress::ProgressLine;
 
 /// Test an operator under crashes, stale reads, missed events and lost responses
 #[derive(Args)]
 pub struct FaultTestCommand {
     /// Operator name
-    #[arg(value_name = "OPERATOR", value_parser = operators::name_parser())]
+    #[arg(value_name = "OPERATOR", value_parser = operator_name::name_parser())]
     operator: String,
     /// Case file: initial objects and the changes a user makes
     #[arg(long, value_name = "FILE")]
@@ -63,7 +64,7 @@ impl FaultTestCommand {
 
     fn probe(self, case: ProbeCase) -> ProbeReport {
         let name = self.operator;
-        let factory = move || operators::operator(&name).expect("the command line takes known operators only");
+        let factory = move || FAMILIES.operator(&name).expect("the command line takes known operators only");
         let line = Arc::new(Mutex::new(Some(ProgressLine::begin())));
         let shown = line.clone();
         let probe = switchboard_probe::Probe::of(factory).case(case).read_from(&self.case);

@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use switchboard_runtime::stderr::print_stderr;
 
 use crate::failure::CommandError;
 use crate::output_format;
-use crate::stderr::print_stderr;
 
 /// Text of the configuration: a small working part, and all other settings as comments.
 pub const TEXT: &str = include_str!("init/switchboard.yaml");
@@ -57,12 +57,12 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use switchboard_kernel::config::Config;
+    use switchboard_runtime::families::FAMILIES;
 
     use super::TEXT;
-    use crate::operators;
 
     fn parse(text: &str) -> Config {
-        Config::parse("switchboard.yaml", text, operators::KNOWN).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        Config::parse("switchboard.yaml", text, FAMILIES).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
     /// Returns the text with its examples uncommented. A comment has one space after `#`, a setting none or several.
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(plain.operators.keys().map(ToString::to_string).collect::<Vec<_>>(), ["greeter"]);
         assert!(plain.warnings().is_empty(), "{:?}", plain.warnings());
         let all = parse(&uncommented());
-        assert!(all.integrations.is_some() && all.listen.is_some() && all.clusters.len() == 2);
+        assert!(all.sections.contains_key("integrations") && all.listen.is_some() && all.clusters.len() == 2);
         assert!(all.operators.values().any(|one| one.process.is_some()));
     }
 

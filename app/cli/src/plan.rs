@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use futures::future::join_all;
+use switchboard_gitops::config::GitopsConfig;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::core::FinishedRun;
 use switchboard_kernel::decision::{RunOutcome, WriteResult};
@@ -17,15 +18,17 @@ use switchboard_kernel::limits::{GlobalLimits, Limits};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::plan::UnitStatus;
 use switchboard_kernel::topology::{ClusterName, ClusterType};
+use switchboard_runtime::families::FAMILIES;
+use switchboard_runtime::gitops::engine::EmbeddedEngine;
+use switchboard_runtime::hosted::{self, ClusterClients};
+use switchboard_runtime::integrations::hosting::IntegrationsManager;
+use switchboard_runtime::{config_file, run};
 
 use crate::cluster_args::ClusterArgs;
 use crate::explain::{OutputFormat, print};
 use crate::failure::{self, CommandError};
-use crate::gitops::engine::EmbeddedEngine;
-use crate::hosted::{self, ClusterClients};
-use crate::integrations::hosting::IntegrationsManager;
-use crate::kernel::{self, StateDir};
-use crate::{flag_duration, limits, run};
+use crate::flag_duration;
+use crate::state_args::StateArgs;
 
 /// Name of the part that cannot be planned, as in the output of `run`.
 const GITOPS: &str = "gitops";
@@ -49,7 +52,7 @@ pub struct PlanCommand {
     #[command(flatten)]
     cluster_args: ClusterArgs,
     #[command(flatten)]
-    pub state: StateDir,
+    pub state: StateArgs,
 }
 
 /// The plan is incomplete, so it is unknown whether something would be written.
@@ -80,9 +83,9 @@ struct PlanGroup {
 impl PlanCommand {
     /// Prints the report. Returns whether something would be written.
     pub async fn run(self) -> Result<bool, CommandError> {
-        let mut config = kernel::read_config(&self.config)?;
-        self.cluster_args.apply_with_up(&mut config, &self.state);
-        let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state);
+        let mut config = config_file::read_config(FAMILIES, &self.config)?;
+        self.cluster_args.access().apply_with_up(&mut config, &self.state.dir());
+        let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state.dir());
         let folder = tempfile::tempdir()?;
         let (mut all, mut left_out) = self.all(&config, &clusters, folder.path()).await?;
         if let Some(name) = &self.operator {
@@ -129,7 +132,7 @@ impl PlanCommand {
             first.operators.push(engine.operator());
             further.extend(engine.cluster_operators().await?);
         }
-        if let Some(section) = &config.integrations {
+        if let Some(section) = config.section() {
             let (operators, failed) =
                 IntegrationsManager::new(section, &config.topology, clusters.clone())?.load_operators().await?;
             further.extend(operators);
@@ -140,7 +143,7 @@ impl PlanCommand {
                 failed: true,
             }));
         }
-        if config.gitops.is_some() {
+        if config.section::<GitopsConfig>().is_some() {
             let why = "its decisions need its database, which has no dry run".to_string();
             left_out.push(SkippedItem { name: GITOPS.to_string(), reason: why, failed: false });
         }
@@ -151,7 +154,7 @@ impl PlanCommand {
     /// Whether Applications are stored on the cluster of this user's `up`: only then does the engine read repositories
     /// of this machine.
     fn is_local(&self, config: &Config, clusters: &ClusterClients) -> bool {
-        clusters.is_local(config.topology.cluster(ClusterType::Management), &self.state)
+        clusters.is_local(config.topology.cluster(ClusterType::Management), &self.state.dir())
     }
 
     async fn report(
@@ -188,7 +191,7 @@ async fn once(
 ) -> Result<Vec<FinishedRun>, SettleTimeout> {
     let never = patience * 2;
     let with_limits = |operator: Arc<dyn Operator>| {
-        let timeout = limits::of(config, operator.name()).timeout;
+        let timeout = config.limits_of(operator.name()).timeout;
         (operator, Limits { timeout, backoff_first: never, backoff_max: never, ..Limits::none() })
     };
     let settings = HostSettings {

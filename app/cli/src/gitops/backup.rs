@@ -8,10 +8,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use switchboard_gitops::backup;
+use switchboard_runtime::stderr::print_stderr;
 
 use super::existing_database::ExistingDatabaseArgs;
 use crate::failure::CommandError;
-use crate::stderr::print_stderr;
 
 /// Back up all rows of the database to a file
 #[derive(Args)]

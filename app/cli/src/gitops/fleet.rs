@@ -16,12 +16,12 @@ use switchboard_gitops::instance::{InstanceLimits, InstanceScope};
 use switchboard_gitops::placement::PlacementKey;
 use switchboard_gitops::rows::fleet::Placement;
 use switchboard_gitops::{Store, settings};
+use switchboard_runtime::stderr::print_stderr;
 
 use self::table::FleetTable;
 use super::admin_args::AdminArgs;
 use crate::failure::CommandError;
 use crate::output_format;
-use crate::stderr::print_stderr;
 use crate::watch_loop::WatchArgs;
 
 /// Manage the fleet of Argo CD instances and the placement of tenants

@@ -10,13 +10,14 @@ use clap::Args;
 use http::Request;
 use serde::Serialize;
 use serde_json::Value;
+use switchboard_gitops::argocd;
+use switchboard_gitops::backup;
 use switchboard_gitops::instance::fleet::EngineClient;
-use switchboard_gitops::{argocd, backup};
+use switchboard_runtime::stderr::print_stderr;
 
 use super::admin_args::AdminArgs;
 use crate::failure::CommandError;
 use crate::output_format;
-use crate::stderr::print_stderr;
 
 /// Restore the rows of a backup; stop backends and agents first
 #[derive(Args)]

@@ -6,20 +6,23 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use switchboard_gitops::config::{GITOPS_NAMESPACE, GitopsConfig, OptionSource};
+use switchboard_gitops::family::SECTION;
 use switchboard_gitops::limits;
-use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, GITOPS_NAMESPACE, GitopsConfig, OptionSource};
+use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, SectionConfig};
 use switchboard_kernel::topology::{ClusterName, Topology};
+use switchboard_runtime::cluster_access::{ClusterAccess, ClusterAccessError};
+use switchboard_runtime::families::FAMILIES;
+use switchboard_runtime::hosted;
+use switchboard_runtime::run::{self, RunningKernel};
+use switchboard_runtime::stderr::print_stderr;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::database::DatabaseArgs;
 use super::managed_gitops_env;
-use crate::cluster_args::{ClusterArgs, ClusterArgsError};
 use crate::failure::CommandError;
-use crate::hosted;
-use crate::kernel::StateDir;
 use crate::log::LogArgs;
-use crate::run::{self, RunningKernel};
-use crate::stderr::print_stderr;
+use crate::state_args::StateArgs;
 
 /// Names of the two clusters in the configuration of a role.
 const TENANTS: &str = "tenants";
@@ -52,7 +55,7 @@ pub struct RoleArgs {
     #[arg(long, value_name = "NAME")]
     console_host: Vec<String>,
     #[command(flatten)]
-    state: StateDir,
+    state: StateArgs,
     /// Format of the log.
     #[command(flatten)]
     pub log: LogArgs,
@@ -86,9 +89,12 @@ impl RoleArgs {
     /// Runs until a signal arrives: as a backend if tenants are given, else as an agent.
     pub async fn run(self, tenants: Option<TenantClusterArgs>, name: &str) -> Result<ExitCode, CommandError> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        let state = self.state.clone().or_for_operator(name).path()?;
-        let engine = ClusterArgs { kubeconfig: self.engine_kubeconfig.clone(), context: self.engine_context.clone() };
-        if let Err(ClusterArgsError::Nowhere) = engine.config().await {
+        let state = self.state.dir().or_for_operator(name).path()?;
+        let engine = ClusterAccess(ClusterConfig {
+            kubeconfig: self.engine_kubeconfig.clone(),
+            context: self.engine_context.clone(),
+        });
+        if let Err(ClusterAccessError::Nowhere) = engine.config().await {
             return Err(ArgoCdClusterNotSet.into());
         }
         managed_gitops_env::ignored_variables(managed_gitops_env::process_env)
@@ -111,7 +117,7 @@ impl RoleArgs {
     }
 
     fn config(self, tenants: Option<TenantClusterArgs>) -> Config {
-        let (database, credentials_key_file, plaintext_credentials) = self.database.into_parts();
+        let DatabaseArgs { database, credentials_key_file, plaintext_credentials } = self.database;
         let is_backend = tenants.is_some();
         let engine = ClusterConfig { kubeconfig: self.engine_kubeconfig, context: self.engine_context };
         let tenants = tenants.unwrap_or_default();
@@ -121,25 +127,26 @@ impl RoleArgs {
             false => engine.clone(),
         };
         let (one, other) = (ClusterName::new(TENANTS), ClusterName::new(ENGINE));
+        let section = GitopsConfig {
+            backend: is_backend,
+            agent: !is_backend,
+            database,
+            credentials_key_file,
+            plaintext_credentials,
+            namespace: self.argocd_namespace,
+            option_source: OptionSource::Flags,
+            isolation: !self.no_isolation && super::isolated(),
+            shared_database: tenants.shared_database,
+            webhook_secret_file: tenants.webhook_secret_file,
+        };
         Config {
             topology: Topology::of([one.clone(), other.clone(), one.clone()]),
             clusters: BTreeMap::from([(one, of_tenants), (other, engine)]),
             limits: limits::global(),
             listen: self.listen,
             console: ConsoleConfig { address: self.console, hosts: self.console_host, ..ConsoleConfig::default() },
-            gitops: Some(GitopsConfig {
-                backend: is_backend,
-                agent: !is_backend,
-                database,
-                credentials_key_file,
-                plaintext_credentials,
-                namespace: self.argocd_namespace,
-                option_source: OptionSource::Flags,
-                isolation: !self.no_isolation && super::isolated(),
-                shared_database: tenants.shared_database,
-                webhook_secret_file: tenants.webhook_secret_file,
-                ..GitopsConfig::default()
-            }),
+            sections: BTreeMap::from([(SECTION, SectionConfig::new(section))]),
+            families: FAMILIES,
             ..Config::default()
         }
     }

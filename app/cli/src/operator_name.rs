@@ -1,0 +1,12 @@
+//! Name of an operator of this binary as an argument.
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use switchboard_runtime::families::FAMILIES;
+
+/// Parses the name of an operator. Samples are accepted, but not listed in help and completion: they misbehave on
+/// purpose, for tests.
+pub fn name_parser() -> PossibleValuesParser {
+    let shown = FAMILIES.operators().into_iter().map(PossibleValue::new);
+    let hidden = FAMILIES.samples().into_iter().map(|name| PossibleValue::new(name).hide(true));
+    PossibleValuesParser::new(shown.chain(hidden))
+}
