@@ -43,6 +43,7 @@ pub mod migration;
 #[cfg(feature = "real")]
 pub mod postgres_server;
 pub mod row;
+pub mod row_store;
 pub mod rows;
 pub mod seal;
 pub mod secret;
@@ -57,6 +58,7 @@ pub use change_stream::{ChangeEvent, ChangeStream};
 pub use key::RowKey;
 pub use ledger::{Filter, Ledger, LedgerCounts, LedgerError, LedgerView};
 pub use row::{Column, Row, Table};
+pub use row_store::LedgerStore;
 pub use seal::Sealer;
 pub use secret::SecretString;
 pub use value::{ColumnType, DbTimestamp, SqlValue};

@@ -15,5 +15,7 @@ mod database;
 mod managed_gitops;
 #[path = "ledger/migrations.rs"]
 mod migrations;
+#[path = "ledger/row_store.rs"]
+mod row_store;
 #[path = "ledger/samples.rs"]
 mod samples;
