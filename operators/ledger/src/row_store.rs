@@ -24,10 +24,11 @@ use crate::change_stream::{self, ChangeEvent, ChangeListener, LogCursor, MIN_REA
 use crate::key::RowKey;
 use crate::ledger::{Ledger, LedgerError, ReadSession, RowQuery};
 use crate::row::Table;
-use crate::rows::TABLES;
 use crate::value::SqlValue;
 
+pub use convert::open_row;
 use convert::{StoreTables, changes_of, filter_of};
+pub(crate) use convert::{stored_type, stored_values, typed};
 
 /// Number of changes read after which the log is trimmed.
 const TRIM_EVERY: usize = 1000;
@@ -45,13 +46,8 @@ impl LedgerStore {
     /// Creates the store.
     pub async fn new(name: StoreName, ledger: Ledger) -> LedgerStore {
         let listener = Mutex::new((ChangeListener::new(&ledger).await, None));
-        let tables = Arc::new(StoreTables::of(TABLES));
+        let tables = Arc::new(StoreTables::all());
         LedgerStore { name, ledger, tables, listener, read_since_trim: AtomicUsize::new(0) }
-    }
-
-    /// Returns the kernel's form of a table.
-    pub fn table(&self, table: &Table) -> Option<&'static RowTable> {
-        self.tables.of_name(table.name).map(|(_, form)| form)
     }
 
     async fn open(&self, since: Option<StoreCursor>) -> Result<(RowLog, LedgerSession), LedgerError> {

@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 
+use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::resource::TableKey;
 use switchboard_kernel::row::{
-    self, ColumnValue, Row, RowColumn, RowFilter, RowOperation, RowPrecondition, RowTable, RowWrite, SecretText,
+    self, ColumnValue, Row, RowFilter, RowOperation, RowPrecondition, RowTable, RowWrite, SecretText,
 };
 use switchboard_kernel::store::StoreName;
 
 use crate::change::{RowChange, RowLimit};
 use crate::ledger::{Filter, LedgerError};
 use crate::row::{Column, Table, key_of};
+use crate::rows;
 use crate::seal::{CredentialCell, Sealer};
 use crate::secret::SecretString;
 use crate::value::{ColumnType, DbTimestamp, SqlValue};
@@ -19,8 +21,16 @@ use crate::value::{ColumnType, DbTimestamp, SqlValue};
 pub struct StoreTables(HashMap<&'static str, (&'static Table, &'static RowTable)>);
 
 impl StoreTables {
-    pub fn of(tables: &'static [&'static Table]) -> StoreTables {
-        StoreTables(tables.iter().map(|table| (table.name, (*table, form(table)))).collect())
+    /// Returns all tables of the ledger.
+    pub fn all() -> StoreTables {
+        let groups = [
+            (rows::TABLES, rows::STORED_TABLES),
+            (rows::fleet::TABLES, rows::fleet::STORED_TABLES),
+            (rows::settings::TABLES, rows::settings::STORED_TABLES),
+            (rows::tenant_clusters::TABLES, rows::tenant_clusters::STORED_TABLES),
+        ];
+        let pairs = groups.into_iter().flat_map(|(tables, forms)| tables.iter().zip(forms));
+        StoreTables(pairs.map(|(table, form)| (table.name, (*table, *form))).collect())
     }
 
     pub fn of_name(&self, name: &str) -> Option<(&'static Table, &'static RowTable)> {
@@ -32,23 +42,46 @@ impl StoreTables {
     }
 }
 
-/// Returns the form of a table. There are some dozens of tables, so their forms are kept until the process ends.
-fn form(table: &'static Table) -> &'static RowTable {
-    let column = |column: &Column| RowColumn {
-        name: column.name,
-        is_key: column.key,
-        column_type: match column.kind {
-            ColumnType::Text => row::ColumnType::Text,
-            ColumnType::Secret => row::ColumnType::Secret,
-            ColumnType::Integer => row::ColumnType::Integer,
-            ColumnType::Boolean => row::ColumnType::Boolean,
-            ColumnType::Timestamp => row::ColumnType::Timestamp,
-            ColumnType::Bytes => row::ColumnType::Bytes,
-        },
-    };
-    let columns: Vec<RowColumn> = table.columns.iter().map(column).collect();
-    // Column names are those of the static table.
-    Box::leak(Box::new(RowTable { name: table.name, columns: Vec::leak(columns) }))
+/// Returns the kernel's type of a column.
+pub(crate) const fn stored_type(kind: ColumnType) -> row::ColumnType {
+    match kind {
+        ColumnType::Text => row::ColumnType::Text,
+        ColumnType::Secret => row::ColumnType::Secret,
+        ColumnType::Integer => row::ColumnType::Integer,
+        ColumnType::Boolean => row::ColumnType::Boolean,
+        ColumnType::Timestamp => row::ColumnType::Timestamp,
+        ColumnType::Bytes => row::ColumnType::Bytes,
+    }
+}
+
+/// Returns a row of a table without credentials, or whose credentials are NULL.
+///
+/// # Errors
+/// A message without any value.
+pub(crate) fn typed<R: crate::row::Row>(row: &Row) -> Result<R, String> {
+    if row.values.iter().any(|value| matches!(value, ColumnValue::Sealed(_))) {
+        return Err("it has sealed credentials, which only `open_row` opens".to_string());
+    }
+    let values = R::TABLE.columns.iter().zip(row.values.iter()).map(|(column, value)| plain(column.kind, value));
+    R::from_values(values.collect()).map_err(|error| error.to_string())
+}
+
+/// Returns a row with its credentials in plaintext.
+///
+/// # Errors
+/// [`DecideError::Failed`] if a credential cannot be opened; in a replay, the error of data that is not recorded.
+pub fn open_row<R: crate::row::Row>(row: &Row, sealer: &Sealer) -> Result<R, DecideError> {
+    if row.values.iter().any(ColumnValue::is_redacted) {
+        return Err(DecideError::unrecorded(format!("a credential of {}", row.key)));
+    }
+    let read = || Ok::<_, LedgerError>(R::from_values(opened(R::TABLE, sealer, &row.values)?)?);
+    read().map_err(|error| DecideError::failed(format!("could not read {}: {error}", row.key)))
+}
+
+/// Returns the values of a row for a plan; credentials are in plaintext until the commit seals them.
+pub(crate) fn stored_values<R: crate::row::Row>(row: &R) -> Vec<ColumnValue> {
+    let values = row.values();
+    R::TABLE.columns.iter().zip(&values).map(|(column, value)| stored(column, value)).collect()
 }
 
 /// Returns a row as it is stored, with sealed credentials.
@@ -61,11 +94,11 @@ fn stored(column: &Column, value: &SqlValue) -> ColumnValue {
     match value {
         SqlValue::Text(Some(text)) if column.kind == ColumnType::Secret => ColumnValue::sealed(text),
         SqlValue::Text(Some(text)) => text.as_str().into(),
+        SqlValue::Secret(Some(secret)) => ColumnValue::secret(secret.expose()),
         SqlValue::Integer(Some(number)) => (*number).into(),
         SqlValue::Boolean(Some(yes)) => ColumnValue::Boolean(*yes),
         SqlValue::Timestamp(Some(time)) => ColumnValue::Timestamp(time.unix_us),
         SqlValue::Bytes(Some(bytes)) => ColumnValue::Bytes(bytes.as_slice().into()),
-        // Rows are read as stored, so a credential is text.
         _ => ColumnValue::Null,
     }
 }

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::resource::{ListQuery, ObjectKey};
-use switchboard_kernel::row::{ColumnValue, Row as StoredRow, RowFilter, RowOperation, RowPrecondition, RowWrite};
+use switchboard_kernel::row::{
+    ColumnValue, Row as StoredRow, RowFilter, RowOperation, RowPrecondition, RowWrite, TableRow,
+};
 use switchboard_kernel::row_cache::{
     MAX_ROW_CACHE_BYTES, PublishedRows, RowAnswer, RowCommand, RowLoader, RowRead, RowReaders,
 };
@@ -12,7 +15,8 @@ use switchboard_kernel::store::{
     CommitOutcome, FetchedRows, RowBatch, RowFetch, RowSession, RowStore, StoreCursor, StoreName,
 };
 use switchboard_kernel::timestamp::Timestamp;
-use switchboard_ledger::rows::{ClusterCredentials, ClusterUser};
+use switchboard_ledger::row_store::open_row;
+use switchboard_ledger::rows::{self, ClusterCredentials, ClusterUser, fleet, settings, tenant_clusters};
 use switchboard_ledger::{LedgerStore, Row, Sealer};
 
 use crate::database::{TestDatabase, key, on_both};
@@ -24,6 +28,7 @@ on_both! {
     a_dry_run_checks_and_writes_nothing
     credentials_stay_sealed_until_they_are_opened
     a_commit_notifies
+    rows_of_every_table_are_read_and_required
 }
 
 /// Number of random steps of the model test.
@@ -43,13 +48,13 @@ fn user(id: &str, display_name: &str) -> Vec<ColumnValue> {
     vec![id.into(), format!("uid-{id}").as_str().into(), ColumnValue::Timestamp(1_000_000), display_name.into()]
 }
 
-fn write(store: &LedgerStore, id: &str, operation: RowOperation, precondition: RowPrecondition) -> RowWrite {
-    let table = store.table(ClusterUser::TABLE).unwrap();
+fn write(id: &str, operation: RowOperation, precondition: RowPrecondition) -> RowWrite {
+    let table = <ClusterUser as TableRow>::TABLE;
     RowWrite { table, key: table.row_key(&name(), id), operation, precondition }
 }
 
-fn put(store: &LedgerStore, id: &str, display_name: &str) -> RowWrite {
-    write(store, id, RowOperation::Put(user(id, display_name).into()), RowPrecondition::Unconditional)
+fn put(id: &str, display_name: &str) -> RowWrite {
+    write(id, RowOperation::Put(user(id, display_name).into()), RowPrecondition::Unconditional)
 }
 
 /// Reads outside of the loader.
@@ -125,7 +130,7 @@ fn mix(seed: u64) -> u64 {
 
 async fn a_snapshot_of_the_loader_equals_a_full_read(database: TestDatabase) {
     let store = store(&database).await;
-    let table = store.table(ClusterUser::TABLE).unwrap();
+    let table = <ClusterUser as TableRow>::TABLE;
     let by = |name: &str| RowFilter::by("display_name", name);
     let filters = [by("a"), by("b").limit(2), RowFilter::all(), RowFilter::all().is_any_of("display_name", ["a", "c"])];
     let mut reads: Vec<RowRead> =
@@ -140,8 +145,8 @@ async fn a_snapshot_of_the_loader_equals_a_full_read(database: TestDatabase) {
         for step in 0..STEPS {
             let (id, display_name) = ((mix(step * 3) % 6).to_string(), ["a", "b", "c"][mix(step * 3 + 1) as usize % 3]);
             let one = match mix(step * 3 + 2) % 5 {
-                0 => write(&store, &id, RowOperation::Delete, RowPrecondition::Unconditional),
-                _ => put(&store, &id, display_name),
+                0 => write(&id, RowOperation::Delete, RowPrecondition::Unconditional),
+                _ => put(&id, display_name),
             };
             assert_eq!(store.commit(&[one], false).await, CommitOutcome::Done);
             if step % 37 == 36 {
@@ -176,19 +181,21 @@ async fn a_snapshot_of_the_loader_equals_a_full_read(database: TestDatabase) {
 
 async fn a_commit_requires_what_was_read(database: TestDatabase) {
     let store = store(&database).await;
-    let table = store.table(ClusterUser::TABLE).unwrap();
+    let table = <ClusterUser as TableRow>::TABLE;
     let read = StoredRow::new(&name(), table, user("u", "a"));
-    let insert = |name: &str| write(&store, "u", RowOperation::Put(user("u", name).into()), RowPrecondition::Absent);
+    let typed = ClusterUser::from_row(&read).unwrap();
+    assert_eq!((typed.id.to_string(), TableRow::values(&typed)), ("u".to_string(), read.values.to_vec()));
+    let insert = |name: &str| write("u", RowOperation::Put(user("u", name).into()), RowPrecondition::Absent);
     assert_eq!(store.commit(&[insert("a")], false).await, CommitOutcome::Done);
     assert!(matches!(store.commit(&[insert("b")], false).await, CommitOutcome::Conflict(_)));
     let was = RowPrecondition::Values(read.values);
-    let update = write(&store, "u", RowOperation::Put(user("u", "b").into()), was.clone());
+    let update = write("u", RowOperation::Put(user("u", "b").into()), was.clone());
     assert_eq!(store.commit(&[update.clone()], false).await, CommitOutcome::Done);
-    let other = put(&store, "v", "b");
+    let other = put("v", "b");
     assert!(matches!(store.commit(&[other, update], false).await, CommitOutcome::Conflict(_)));
-    let check = write(&store, "u", RowOperation::Check(Vec::new()), was.clone());
+    let check = write("u", RowOperation::Check(Vec::new()), was.clone());
     assert!(matches!(store.commit(&[check], false).await, CommitOutcome::Conflict(_)));
-    let delete = write(&store, "u", RowOperation::Delete, was);
+    let delete = write("u", RowOperation::Delete, was);
     assert!(matches!(store.commit(&[delete], false).await, CommitOutcome::Conflict(_)));
     let of_v = RowRead::Row(table.row_key(&name(), "v"));
     assert_eq!(full_read(&store, &of_v).await, "None");
@@ -196,21 +203,22 @@ async fn a_commit_requires_what_was_read(database: TestDatabase) {
 
 async fn a_dry_run_checks_and_writes_nothing(database: TestDatabase) {
     let store = store(&database).await;
-    let table = store.table(ClusterUser::TABLE).unwrap();
-    assert_eq!(store.commit(&[put(&store, "u", "a")], true).await, CommitOutcome::Done);
+    let table = <ClusterUser as TableRow>::TABLE;
+    assert_eq!(store.commit(&[put("u", "a")], true).await, CommitOutcome::Done);
     assert_eq!(full_read(&store, &RowRead::Row(table.row_key(&name(), "u"))).await, "None");
     let was = RowPrecondition::Values(user("u", "a").into());
-    let update = write(&store, "u", RowOperation::Put(user("u", "b").into()), was);
+    let update = write("u", RowOperation::Put(user("u", "b").into()), was);
     assert!(matches!(store.commit(&[update], true).await, CommitOutcome::Conflict(_)));
 }
 
 async fn credentials_stay_sealed_until_they_are_opened(database: TestDatabase) {
-    let ledger = database.open(Sealer::with_keys(&key(1)).unwrap()).await;
+    let key_line = key(1);
+    let ledger = database.open(Sealer::with_keys(&key_line).unwrap()).await;
     ledger.migrate().await.unwrap();
     let sample = samples::credentials("cc");
     ledger.commit(&[switchboard_ledger::RowChange::insert(&sample)]).await.unwrap();
     let store = LedgerStore::new(name(), ledger.clone()).await;
-    let table = store.table(ClusterCredentials::TABLE).unwrap();
+    let table = <ClusterCredentials as TableRow>::TABLE;
     let (_, mut session) = store.begin(None).await.unwrap();
     let key = table.row_key(&name(), "cc");
     let batch = session.fetch(RowFetch { rows: vec![key.clone()], queries: vec![] }).await.unwrap();
@@ -219,6 +227,11 @@ async fn credentials_stay_sealed_until_they_are_opened(database: TestDatabase) {
     let secret = sample.bearer_token.as_ref().unwrap().expose();
     let ColumnValue::Sealed(sealed) = row.value("serviceaccount_bearer_token") else { panic!("it is not sealed") };
     assert!(!sealed.0.contains(secret) && !row.object().value().to_string().contains(secret));
+    assert!(ClusterCredentials::from_row(&row).is_err());
+    assert_eq!(open_row::<ClusterCredentials>(&row, &Sealer::with_keys(&key_line).unwrap()), Ok(sample.clone()));
+    let recorded = StoredRow { values: table.values(&row.object().value()), ..row.clone() };
+    let replayed = open_row::<ClusterCredentials>(&recorded, &Sealer::plain());
+    assert!(matches!(replayed, Err(DecideError::Failed(why)) if why.contains("not recorded")));
     // The sealed values are a precondition, and a credential of a plan is sealed at the commit.
     let mut values = row.values.to_vec();
     values[table.position("serviceaccount_bearer_token").unwrap()] = ColumnValue::secret("another");
@@ -237,9 +250,30 @@ async fn a_commit_notifies(database: TestDatabase) {
     let (log, session) = store.begin(None).await.unwrap();
     drop(session);
     assert!(log.is_resync);
-    assert_eq!(store.commit(&[put(&store, "u", "a")], false).await, CommitOutcome::Done);
+    assert_eq!(store.commit(&[put("u", "a")], false).await, CommitOutcome::Done);
     tokio::time::timeout(Duration::from_secs(30), store.changed()).await.unwrap();
     let (log, _session) = store.begin(Some(StoreCursor(log.cursor.0))).await.unwrap();
     let keys: Vec<String> = log.changed.iter().map(ToString::to_string).collect();
     assert_eq!((keys, log.is_resync), (vec!["clusteruser.rows/u".to_string()], false));
+}
+
+async fn rows_of_every_table_are_read_and_required(database: TestDatabase) {
+    let ledger = database.ready().await;
+    ledger.commit(&samples::all()).await.unwrap();
+    let store = LedgerStore::new(name(), ledger).await;
+    let (_, mut session) = store.begin(None).await.unwrap();
+    let tables = [rows::STORED_TABLES, fleet::STORED_TABLES, settings::STORED_TABLES, tenant_clusters::STORED_TABLES];
+    let mut checks = Vec::new();
+    for change in samples::all() {
+        let table = tables.concat().into_iter().find(|table| table.name == change.table().name).unwrap();
+        let key = table.row_key(&name(), &change.key().to_string());
+        let batch = session.fetch(RowFetch { rows: vec![key.clone()], queries: vec![] }).await.unwrap();
+        let row = batch.rows[0].1.clone().unwrap_or_else(|| panic!("{key} is absent"));
+        assert_eq!(row.key, key);
+        let precondition = RowPrecondition::Values(row.values);
+        checks.push(RowWrite { table, key, operation: RowOperation::Check(Vec::new()), precondition });
+    }
+    drop(session);
+    assert!(checks.len() >= rows::STORED_TABLES.len());
+    assert_eq!(store.commit(&checks, false).await, CommitOutcome::Done);
 }
