@@ -65,7 +65,7 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("helm/chart", &["object", "template"]),
     ("kernel/kernel", &["object"]),
     ("kernel/probe", &["object", "cluster", "kernel"]),
-    ("kernel/sql", &[]),
+    ("kernel/sql", &["kernel"]),
     ("kernel/http", &["object", "kernel"]),
     ("hosting/gather", &["object"]),
     ("hosting/sandbox", &[]),

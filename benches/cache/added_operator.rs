@@ -114,6 +114,7 @@ fn settle(core: &mut Core, now: &mut Timestamp, objects: usize) -> Result<u64, B
                     fill(core, *now, &table, objects)?;
                 }
                 CoreCommand::Unwatch(table) => return Err(format!("{} is read", table.resource).into()),
+                CoreCommand::Rows(..) => return Err("the cores of this benchmark have no store of rows".into()),
                 CoreCommand::Run(run) => {
                     let (plan, reads) = run.decide();
                     core.finish_decide(*now, &run.unit, run.id, DecideResult { plan, reads, decide_us: 1 });

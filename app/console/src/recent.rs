@@ -254,6 +254,7 @@ mod tests {
             write_us: 0,
             gets: vec![],
             lists: vec![],
+            rows: Default::default(),
             external_queries: vec![],
             rejected_writes: vec![],
             settings: serde_json::Value::Null,

@@ -15,6 +15,7 @@ mod dedup;
 mod lru;
 mod order;
 mod preconditions;
+mod rows;
 mod squash;
 
 use std::time::Duration;
@@ -36,6 +37,7 @@ pub use contention::{
     CONFLICT_FLIPS, FINDING_AGE, LOOP_WINDOW, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, RunInputs,
     SLOW_FIRST, SLOW_MAX, turn_wait,
 };
+pub use rows::{check_rows, rows_or_refuse_all};
 
 /// Plan with everything the arbiter needs to check it.
 pub struct ArbiterInput<'a> {

@@ -26,11 +26,14 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
+use snapshot::RowSnapshots;
 pub use snapshot::Snapshot;
 use table::CacheTable;
 
 use crate::object::Object;
 use crate::resource::{ObjectKey, TableKey};
+use crate::row_cache::RowSnapshot;
+use crate::store::StoreName;
 use crate::topology::ClusterName;
 
 /// Event of a watched kind.
@@ -116,6 +119,7 @@ pub struct Cache {
     managers: BTreeSet<TableKey>,
     /// Snapshot until the next change. It is dropped before the change, so that only parts held by readers are copied.
     snapshot: OnceLock<Arc<Snapshot>>,
+    stores: RowSnapshots,
 }
 
 impl Cache {
@@ -147,7 +151,13 @@ impl Cache {
             let highest: &mut u64 = revisions.entry(key.cluster.clone()).or_default();
             *highest = table.revision().max(*highest);
         }
-        Snapshot::new(rows, revisions)
+        Snapshot::new(rows, revisions, self.stores.clone())
+    }
+
+    /// Replaces the rows of a store.
+    pub fn set_rows(&mut self, store: &StoreName, rows: RowSnapshot) {
+        self.snapshot.take();
+        Arc::make_mut(self.stores.get_or_insert_default()).insert(store.clone(), rows);
     }
 
     /// Removes a kind that has no readers any more.

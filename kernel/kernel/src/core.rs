@@ -15,6 +15,7 @@ mod panics;
 mod pending_writes;
 mod redaction;
 mod removal;
+mod rows;
 mod run;
 mod status;
 mod unit_index;
@@ -29,8 +30,10 @@ use crate::decision::{Cause, DecisionId};
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Declaration, Operator, OperatorName, Unit, UnitId, Units};
 use crate::resource::TableKey;
+use crate::row_cache::RowCommand;
 use crate::scheduler::Scheduler;
 use crate::state::OperatorPause;
+use crate::store::StoreName;
 use crate::timestamp::Timestamp;
 use crate::topology::Topology;
 use crate::triggers::TriggerIndex;
@@ -41,6 +44,7 @@ pub use panics::decide_catching_panics;
 pub use panics::silence_panic_hook;
 pub(crate) use redaction::redactor_for_objects;
 
+pub use rows::{QUIET_PARK_MS, StoreEvent};
 pub use run::{DecideResult, FinishedRun, RunProgress, UnitRun};
 
 use counters::RunCounters;
@@ -62,6 +66,8 @@ pub enum CoreCommand {
     Unwatch(TableKey),
     /// Let an operator decide, and report the result with [`Core::finish_decide`].
     Run(Box<UnitRun>),
+    /// Read rows of a store, and report with [`Core::observe_store`].
+    Rows(StoreName, RowCommand),
 }
 
 /// Operator with the kernel's data about it.
@@ -118,6 +124,7 @@ pub struct Core {
     reported_findings: BTreeMap<(crate::resource::ObjectKey, String, Vec<UnitId>), u32>,
     /// Whether nothing is changed, neither on clusters nor in external systems.
     dry_run: bool,
+    rows: rows::Rows,
 }
 
 impl Core {
@@ -148,6 +155,7 @@ impl Core {
             stale: BTreeMap::new(),
             reported_findings: BTreeMap::new(),
             dry_run: false,
+            rows: rows::Rows::default(),
         }
     }
 
@@ -327,6 +335,7 @@ impl Core {
                 self.commands.push(CoreCommand::Run(Box::new(run)));
             }
         }
+        self.poll_stores(now);
         self.unwatch_unread(now);
         std::mem::take(&mut self.commands)
     }
@@ -334,7 +343,13 @@ impl Core {
     /// Returns the next time at which [`Core::poll`] may have commands if nothing else happens.
     pub fn next(&self) -> Option<Timestamp> {
         let unread = self.watched.values().flatten().map(|since| Timestamp(since.0 + UNREAD_GRACE_MS));
-        self.scheduler.next().into_iter().chain(self.pending_writes.next()).chain(unread).min()
+        self.scheduler
+            .next()
+            .into_iter()
+            .chain(self.pending_writes.next())
+            .chain(unread)
+            .chain(self.next_of_stores())
+            .min()
     }
 
     /// Whether no run is active or pending: every unit has decided on the current objects.
@@ -343,6 +358,7 @@ impl Core {
             && self.commands.is_empty()
             && self.watched.keys().all(|table| self.cache.is_readable(table))
             && self.scheduler.is_idle()
+            && self.stores_are_quiet()
     }
 
     /// Whether all remaining work waits for kinds that cannot be read at the moment.
@@ -362,7 +378,7 @@ impl Core {
             format!("{} of {}: {why}", table.resource, table.cluster)
         });
         let undecided = self.running.keys().map(|unit| format!("{unit} is still deciding"));
-        unread.chain(undecided).collect()
+        unread.chain(undecided).chain(self.parked_reasons()).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::operator::UnitId;
 use crate::plan::{Mutation, UnitStatus};
 use crate::resource::{ListQuery, ObjectKey, TableKey};
 use crate::timestamp::Timestamp;
-use crate::view::{ExternalQuery, ListedObject, WriteRejection};
+use crate::view::{ExternalQuery, ListedObject, RecordedRowReads, WriteRejection};
 
 /// Number of a decision; it increases over the life of a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -89,6 +89,9 @@ pub struct Decision {
     pub gets: Vec<(ObjectKey, Option<u64>)>,
     /// Lists with their objects.
     pub lists: Vec<(ListQuery, Vec<ListedObject>)>,
+    /// Counts and samples of rows. Rows by key and lists are among those of objects.
+    #[serde(default, skip_serializing_if = "RecordedRowReads::is_empty")]
+    pub rows: RecordedRowReads,
     /// Queries to external systems.
     pub external_queries: Vec<ExternalQuery>,
     /// Rejected writes of the previous run, as passed to the operator.
@@ -99,6 +102,14 @@ pub struct Decision {
     pub settings: Value,
     /// Outcome of the run.
     pub outcome: RunOutcome,
+}
+
+impl Decision {
+    /// Returns the time for which the run has waited for rows alone, in milliseconds; `None` if it does not.
+    pub(crate) fn waits_for_rows_since(&self, now: Timestamp) -> Option<u64> {
+        let RunOutcome::NotCached { missing } = &self.outcome else { return None };
+        missing.iter().all(TableKey::is_rows).then(|| now.0.saturating_sub(self.triggered_at.0))
+    }
 }
 
 /// Maximum number of causes kept for a run.

@@ -10,6 +10,8 @@ use crate::object::Object;
 use crate::operator::{DecideError, Operator, Unit};
 use crate::plan::Plan;
 use crate::resource::{ListQuery, ObjectKey, Resource, TableKey};
+use crate::row::{Row, RowTable};
+use crate::row_cache::RowAnswer;
 use crate::timestamp::Timestamp;
 use crate::topology::{ClusterName, ClusterType, Topology};
 use crate::view::{Reader, View};
@@ -28,6 +30,7 @@ use crate::view::{Reader, View};
 #[derive(Clone, Default)]
 pub struct FakeView {
     objects: BTreeMap<ObjectKey, Object>,
+    rows: BTreeMap<ObjectKey, Arc<Row>>,
     /// Last revision used; an object that replaces another one gets a new revision.
     revision: u64,
     now: Timestamp,
@@ -52,6 +55,13 @@ impl FakeView {
             let json = Arc::from(object.to_string().into_bytes());
             self.objects.insert(key.clone(), Object { key, revision, json });
         }
+        self
+    }
+
+    /// Adds rows.
+    #[must_use]
+    pub fn with_rows(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
+        self.rows.extend(rows.into_iter().map(|row| (row.key.clone(), Arc::new(row))));
         self
     }
 
@@ -93,6 +103,19 @@ impl Reader for FakeView {
                 && selector.matches(Some(&object.labels()))
         };
         Some(self.objects.values().filter(wanted).cloned().collect())
+    }
+
+    fn row(&self, key: &ObjectKey, _table: &'static RowTable) -> Option<Option<Arc<Row>>> {
+        Some(self.rows.get(key).cloned())
+    }
+
+    fn rows(&self, query: &ListQuery, _table: &'static RowTable) -> Option<RowAnswer> {
+        let filter = query.row_filter()?;
+        let rows = self.rows.values().filter(|row| row.key.table == query.table && filter.matches(row)).cloned();
+        Some(match filter.below {
+            Some(max) => RowAnswer::Below(rows.count() < max as usize),
+            None => RowAnswer::Rows(rows.take(filter.limit.map_or(usize::MAX, |limit| limit as usize)).collect()),
+        })
     }
 
     fn revision(&self, _cluster: &ClusterName) -> u64 {

@@ -13,6 +13,7 @@ mod event;
 mod recorder;
 mod request;
 mod runs;
+mod stores;
 mod threads;
 
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::applier::KubeWriter;
-use crate::core::{Core, CoreCommand, FinishedRun, RunProgress};
+use crate::core::{Core, CoreCommand, FinishedRun, QUIET_PARK_MS, RunProgress};
 use crate::decision::{DecisionId, RunOutcome, WriteResult};
 use crate::journal::Journal;
 use crate::limits::{GlobalLimits, Limits};
@@ -40,6 +41,7 @@ use clock::HostClock;
 use recorder::Recorder;
 use request::{HostRequest, NewOperator};
 use runs::{ActiveRuns, RunReport, WriteJob};
+use stores::Stores;
 
 /// Error: not every unit decided before the timeout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +91,7 @@ pub struct Host {
     updates: mpsc::Receiver<(TableKey, WatchUpdate)>,
     requests: mpsc::Receiver<HostRequest>,
     runs: ActiveRuns,
+    stores: Stores,
     recorder: Recorder,
     /// Finished runs of [`Host::run_until_settled`]; otherwise they go to the journal.
     finished: Option<Vec<FinishedRun>>,
@@ -125,6 +128,7 @@ impl Host {
             updates: seen,
             requests: inbox,
             runs: ActiveRuns::new(),
+            stores: Stores::new(),
             recorder: Recorder::start(journal),
             finished: None,
         };
@@ -191,6 +195,7 @@ impl Host {
         tokio::select! {
             Some(report) = self.updates.recv() => self.observe(report),
             Some(report) = self.runs.next() => self.handle_report(report),
+            Some((store, event)) = self.stores.next() => self.observe_store(&store, event),
             request = self.requests.recv() => return request.is_some_and(|request| self.handle_request(request)),
             () = tokio::time::sleep_until(wake) => {}
         }
@@ -203,6 +208,7 @@ impl Host {
                 CoreCommand::Watch(table) => self.watch(table),
                 CoreCommand::Unwatch(table) => drop(self.watches.remove(&table)),
                 CoreCommand::Run(run) => self.runs.start(*run),
+                CoreCommand::Rows(store, command) => self.stores.send(&store, command),
             }
         }
     }
@@ -256,8 +262,9 @@ impl Host {
         match report {
             RunReport::Decided { unit, id, result: decided } => {
                 match self.core.finish_decide(now, &unit, id, decided) {
-                    Some(RunProgress::Write { writes, user, snapshot }) => {
-                        let writing = WriteJob { writes, user, snapshot, dry_run: self.dry_run };
+                    Some(RunProgress::Write { rows, writes, user, snapshot }) => {
+                        let store = rows.first().and_then(|row| self.stores.get(&row.change.key.table.cluster));
+                        let writing = WriteJob { rows, store, writes, user, snapshot, dry_run: self.dry_run };
                         self.runs.write(self.writer.clone(), unit, id, writing);
                     }
                     Some(RunProgress::Finished(finished)) => self.record(*finished),
@@ -278,6 +285,9 @@ impl Host {
     }
 
     fn record(&mut self, finished: FinishedRun) {
+        if finished.decision.waits_for_rows_since(self.clock.now()).is_some_and(|ms| ms < QUIET_PARK_MS) {
+            return;
+        }
         log(&finished);
         for finding in &finished.findings {
             tracing::warn!(%finding, "found a field conflict or hot loop");

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::operator::ServiceAccount;
 use crate::resource::Resource;
+use crate::row::RowWrite;
 use crate::topology::ClusterType;
 pub use delete_options::DeleteOptions;
 
@@ -19,6 +20,9 @@ pub use delete_options::DeleteOptions;
 pub struct Plan {
     /// Mutations in the operator's order; the arbiter determines the order of execution.
     pub mutations: Vec<Mutation>,
+    /// Changes of rows, which are committed in one transaction before any mutation is sent.
+    #[serde(skip)]
+    pub rows: Vec<RowWrite>,
     /// Status of the unit after the mutations.
     #[serde(default)]
     pub status: UnitStatus,
@@ -167,6 +171,12 @@ impl Plan {
     /// Adds a mutation.
     pub fn push(&mut self, mutation: Mutation) -> &mut Self {
         self.mutations.push(mutation);
+        self
+    }
+
+    /// Adds a change of a row.
+    pub fn push_row(&mut self, row: RowWrite) -> &mut Self {
+        self.rows.push(row);
         self
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::arbiter::{Arbiter, ArbiterInput};
+use crate::arbiter::{Arbiter, ArbiterInput, check_rows};
 use crate::core::{abandoned_reason, decide_catching_panics, timeout_message};
 use crate::decision::{Decision, DecisionId, RunOutcome};
 use crate::journal::{Journal, MAX_CONTENTS, RecordedDecision};
@@ -190,6 +190,10 @@ impl ReplayRun {
         let name = &decision.unit.operator;
         let result = match decided {
             Ok(plan) => {
+                let (rows, unplanned) = match check_rows(&declaration, plan.rows, &reads, &**recording) {
+                    Ok(rows) => (rows.into_iter().map(|row| row.write).collect(), Vec::new()),
+                    Err(refused) => (Vec::new(), refused),
+                };
                 // The recorded result passed the arbiter, which assigned names and squashed writes.
                 let result = Arbiter::default().arbitrate(ArbiterInput {
                     unit: &decision.unit,
@@ -201,7 +205,7 @@ impl ReplayRun {
                     reads: &reads,
                     reader: &**recording,
                 });
-                let writes = result.writes.into_iter().chain(result.refused).collect();
+                let writes = [rows, result.writes, unplanned, result.refused].concat();
                 ReplayResult::of(name, &RunOutcome::Decided { writes, status: plan.status })
             }
             Err(DecideError::Failed(message)) => ReplayResult::of(name, &RunOutcome::Failed { message }),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use switchboard_object::selector::{LabelSelector, LabelSelectorError};
 
+use crate::row::RowFilter;
 use crate::topology::ClusterName;
 
 /// Kind that the API server serves, with its API path.
@@ -155,6 +156,9 @@ pub struct Selection {
     /// Prefix of the names; empty for all.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub prefix: Arc<str>,
+    /// Filter, for a table of rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Arc<RowFilter>>,
 }
 
 impl Selection {
@@ -215,6 +219,9 @@ impl fmt::Display for ListQuery {
         }
         if !self.selection.prefix.is_empty() {
             write!(f, " named {}*", self.selection.prefix)?;
+        }
+        if let Some(filter) = self.row_filter() {
+            write!(f, " with {filter}")?;
         }
         if self.selection.labels.is_empty() { Ok(()) } else { write!(f, " with {}", self.selection.labels) }
     }

@@ -199,7 +199,7 @@ impl Topology {
         let late = is_namespace(resource) && !(wanted.labels.is_empty() && wanted.prefix.is_empty());
         let [labels, prefix] =
             [&wanted.labels, &wanted.prefix].map(|one| if late { Arc::default() } else { one.clone() });
-        (Selection { namespace, labels, prefix }, late)
+        (Selection { namespace, labels, prefix, rows: None }, late)
     }
 
     /// Converts an operator's write to the real object.

@@ -9,6 +9,7 @@
 
 mod index;
 mod readers;
+mod rows;
 
 #[cfg(test)]
 mod tests;
@@ -46,9 +47,9 @@ struct UnitReads {
 impl UnitReads {
     /// Whether a run read the same objects and lists.
     fn is_same(&self, reads: &Reads) -> bool {
-        self.gets.iter().eq(reads.gets.keys())
+        self.gets.iter().eq(rows::gets(reads))
             && self.ignoring_status.iter().eq(&reads.ignoring_status)
-            && self.lists.iter().map(|query| &**query).eq(reads.lists.keys())
+            && self.lists.iter().map(|query| &**query).eq(rows::lists(reads))
             && self.missing.iter().eq(&reads.missing)
     }
 
@@ -71,8 +72,8 @@ impl TriggerIndex {
         }
         self.forget(unit);
         let shared = Arc::new(unit.clone());
-        let gets = reads.gets.keys().map(|key| self.add_get(key, &shared)).collect();
-        let lists = reads.lists.keys().map(|query| self.add_list(query, &shared)).collect();
+        let gets = rows::gets(reads).map(|key| self.add_get(key, &shared)).collect();
+        let lists = rows::lists(reads).map(|query| self.add_list(query, &shared)).collect();
         let missing = reads.missing.iter().map(|table| self.await_table(table, &shared)).collect();
         let but_for_status = reads.ignoring_status.iter().cloned().collect();
         let held = Box::new(UnitReads { gets, ignoring_status: but_for_status, lists, missing });

@@ -2,6 +2,7 @@
 
 mod opening;
 mod question;
+mod rows;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,10 +15,14 @@ use switchboard_object::selector::LabelSelector;
 use crate::object::Object;
 use crate::operator::{AccessRule, DecideError};
 use crate::resource::{ListQuery, ObjectKey, Resource, Selection, TableKey};
+use crate::row::{Row, RowTable};
+use crate::row_cache::RowAnswer;
 use crate::timestamp::Timestamp;
 use crate::topology::{ClusterName, ClusterType, Topology};
 
 pub use question::{ExternalQuery, ExternalState, Question};
+pub(crate) use rows::listed_keys;
+pub use rows::{RecordedRowReads, RowReadGroup, RowReads, RowView};
 
 /// Source of objects for a view: a snapshot of the cache, or a recorded decision.
 pub trait Reader: Send + Sync {
@@ -34,6 +39,16 @@ pub trait Reader: Send + Sync {
 
     /// Returns the newest revision of a cluster.
     fn revision(&self, cluster: &ClusterName) -> u64;
+
+    /// Returns a row, or its absence; `None` if it is not cached yet.
+    fn row(&self, _key: &ObjectKey, _table: &'static RowTable) -> Option<Option<Arc<Row>>> {
+        None
+    }
+
+    /// Returns the result of a query for rows; `None` if it is not cached yet.
+    fn rows(&self, _query: &ListQuery, _table: &'static RowTable) -> Option<RowAnswer> {
+        None
+    }
 
     /// Returns the recorded answer of an external query of this kind; `None` outside a replay.
     fn answer(&self, _kind: &str, _request: &Value) -> Option<Result<Value, String>> {
@@ -54,6 +69,8 @@ pub struct Reads {
     pub missing: BTreeSet<TableKey>,
     /// External queries in order, with their answers.
     pub external_queries: Vec<ExternalQuery>,
+    /// Further reads of rows.
+    pub rows: RowReads,
 }
 
 /// Object of a list.
@@ -193,11 +210,6 @@ impl View {
     /// Consumes the view and returns its reads.
     pub fn into_reads(self) -> Reads {
         self.reads.into_inner()
-    }
-
-    /// Returns the error if a kind was read that is not cached yet.
-    pub(crate) fn not_cached(&self) -> Option<DecideError> {
-        self.reads.borrow().missing.first().map(|table| DecideError::NotCached(table.resource.to_string()))
     }
 
     fn mark_missing(&self, table: &TableKey) -> DecideError {

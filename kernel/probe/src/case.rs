@@ -18,6 +18,7 @@ mod tests;
 use std::fmt;
 
 use serde_json::Value;
+use switchboard_kernel::row::RowWrite;
 use switchboard_object::yaml;
 
 /// Maximum number of initial objects, and of steps.
@@ -94,6 +95,8 @@ pub struct ProbeCase {
     pub given: Vec<Value>,
     /// Steps of the user.
     pub script: Vec<ScriptStep>,
+    /// Commits of another program, each after that number of steps.
+    pub commits: Vec<(usize, Vec<RowWrite>)>,
 }
 
 /// Error in a case file.

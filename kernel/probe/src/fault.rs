@@ -52,11 +52,27 @@ pub enum FaultKind {
     MissEvent,
     /// This event and the following ones of its kind arrive together, with only the last one of each object.
     MergeEvent,
+    /// The process crashes before the rows of a plan are committed.
+    CrashBeforeCommit,
+    /// The rows are committed, and the process crashes before the response arrives.
+    CrashAtCommit,
+    /// The rows are committed, and the process crashes before the objects of the plan are written.
+    CrashAfterCommit,
+    /// The database reports a conflict and commits nothing.
+    CommitConflict,
+    /// The response is lost, and the rows are committed.
+    CommitTimeoutDone,
+    /// The response is lost, and the rows are not committed.
+    CommitTimeoutNotDone,
+    /// From this commit of any writer on, the operator reads older rows until this many more are made.
+    LateLog,
+    /// The change log is trimmed after this commit of any writer, before the operator reads it.
+    TrimLog,
 }
 
 impl FaultKind {
     /// All kinds of faults.
-    pub const ALL: [FaultKind; 11] = [
+    pub const ALL: [FaultKind; 19] = [
         FaultKind::CrashBeforeWrite,
         FaultKind::CrashAtWrite,
         FaultKind::CrashAfterWrite,
@@ -68,6 +84,14 @@ impl FaultKind {
         FaultKind::StaleFromEvent,
         FaultKind::MissEvent,
         FaultKind::MergeEvent,
+        FaultKind::CrashBeforeCommit,
+        FaultKind::CrashAtCommit,
+        FaultKind::CrashAfterCommit,
+        FaultKind::CommitConflict,
+        FaultKind::CommitTimeoutDone,
+        FaultKind::CommitTimeoutNotDone,
+        FaultKind::LateLog,
+        FaultKind::TrimLog,
     ];
     /// Faults that crash the process.
     pub const CRASHES: [FaultKind; 3] =
@@ -83,12 +107,34 @@ impl FaultKind {
     /// Faults of watch events.
     pub const EVENTS: [FaultKind; 3] = [FaultKind::StaleFromEvent, FaultKind::MissEvent, FaultKind::MergeEvent];
 
+    /// Faults of an operator's commits of rows.
+    pub const COMMITS: [FaultKind; 6] = [
+        FaultKind::CrashBeforeCommit,
+        FaultKind::CrashAtCommit,
+        FaultKind::CrashAfterCommit,
+        FaultKind::CommitConflict,
+        FaultKind::CommitTimeoutDone,
+        FaultKind::CommitTimeoutNotDone,
+    ];
+    /// Faults of the change log of rows.
+    pub const LOGS: [FaultKind; 2] = [FaultKind::LateLog, FaultKind::TrimLog];
+
+    /// Whether the fault concerns rows, not objects.
+    pub fn is_of_rows(self) -> bool {
+        Self::COMMITS.contains(&self) || Self::LOGS.contains(&self)
+    }
+
     /// Returns the class of the fault.
     pub fn class(self) -> FaultClass {
         match self {
-            FaultKind::CrashBeforeWrite | FaultKind::CrashAtWrite | FaultKind::CrashAfterWrite => FaultClass::Crash,
-            FaultKind::StaleFromEvent => FaultClass::Stale,
-            FaultKind::MissEvent => FaultClass::Missed,
+            FaultKind::CrashBeforeWrite
+            | FaultKind::CrashAtWrite
+            | FaultKind::CrashAfterWrite
+            | FaultKind::CrashBeforeCommit
+            | FaultKind::CrashAtCommit
+            | FaultKind::CrashAfterCommit => FaultClass::Crash,
+            FaultKind::StaleFromEvent | FaultKind::LateLog => FaultClass::Stale,
+            FaultKind::MissEvent | FaultKind::TrimLog => FaultClass::Missed,
             FaultKind::MergeEvent => FaultClass::Merged,
             _ => FaultClass::Response,
         }
@@ -107,6 +153,14 @@ impl FaultKind {
             FaultKind::StaleFromEvent => "stale-from-event",
             FaultKind::MissEvent => "miss-event",
             FaultKind::MergeEvent => "merge-event",
+            FaultKind::CrashBeforeCommit => "crash-before-commit",
+            FaultKind::CrashAtCommit => "crash-at-commit",
+            FaultKind::CrashAfterCommit => "crash-after-commit",
+            FaultKind::CommitConflict => "conflict-at-commit",
+            FaultKind::CommitTimeoutDone => "timeout-after-commit",
+            FaultKind::CommitTimeoutNotDone => "timeout-before-commit",
+            FaultKind::LateLog => "late-log",
+            FaultKind::TrimLog => "trim-log",
         }
     }
 }

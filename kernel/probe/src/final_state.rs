@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use switchboard_cluster::store::{ObjectStore, StoreChange, StoreKey};
+use switchboard_kernel::row::Row;
 
 use crate::names::{CreatedObjects, StableNames};
 use crate::normalization::{difference, normalize};
+use crate::rows::RowCounts;
 
 /// Number of times an object was created and deleted by any client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +38,9 @@ pub struct FinalState {
     /// Number of writes the operator sent, and of events it received.
     pub writes: u32,
     pub events: u32,
+    /// Final rows, and the numbers of commits.
+    pub rows: Vec<Row>,
+    pub row_counts: RowCounts,
 }
 
 impl WriteLog {
@@ -67,11 +72,41 @@ impl WriteLog {
             *event_counts.entry(format!("{what}{}", self.created.event_name(name))).or_default() += times;
         }
         let names = self.created.names(&store);
-        FinalState { counts, event_counts, names, store, objects: Mutex::default(), writes, events }
+        FinalState {
+            counts,
+            event_counts,
+            names,
+            store,
+            objects: Mutex::default(),
+            writes,
+            events,
+            rows: Vec::new(),
+            row_counts: RowCounts::default(),
+        }
     }
 }
 
 impl FinalState {
+    /// Adds the final rows, and the numbers of commits.
+    pub fn with_rows(self, rows: Vec<Row>, row_counts: RowCounts) -> FinalState {
+        FinalState { rows, row_counts, ..self }
+    }
+
+    /// Returns the first row that differs from the undisturbed run.
+    fn row_difference(&self, undisturbed: &FinalState) -> Option<String> {
+        let keyed = |rows: &[Row]| rows.iter().map(|row| (row.key.clone(), row.clone())).collect::<BTreeMap<_, _>>();
+        let (wanted, found) = (keyed(&undisturbed.rows), keyed(&self.rows));
+        wanted.keys().chain(found.keys()).find_map(|key| match (wanted.get(key), found.get(key)) {
+            (Some(_), None) => Some(format!("{key} is missing")),
+            (None, Some(_)) => Some(format!("{key} is too many")),
+            (Some(wanted), Some(found)) if wanted != found => {
+                let [wanted, found] = [wanted, found].map(|row| row.object().value());
+                Some(format!("{key} is {found}, undisturbed {wanted}"))
+            }
+            _ => None,
+        })
+    }
+
     /// Returns all written objects, and the stable names of those with generated names.
     fn objects(&self) -> impl Iterator<Item = &StoreKey> {
         self.counts.keys().chain(self.names.numbered())
@@ -92,6 +127,9 @@ impl FinalState {
     /// Returns the first difference from the undisturbed run. `all_seen` is whether the operator has seen all
     /// intermediate states, and so must have written an Event for each.
     pub fn differs_from(&self, undisturbed: &FinalState, all_seen: bool) -> Option<String> {
+        if let Some(how) = self.row_difference(undisturbed) {
+            return Some(how);
+        }
         for key in undisturbed.objects().chain(self.objects()) {
             if let Some(how) = difference(undisturbed.object(key).as_deref(), self.object(key).as_deref()) {
                 return Some(format!("{} {how}", display_key(key)));

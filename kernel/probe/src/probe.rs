@@ -11,6 +11,8 @@ use serde_json::Value;
 use switchboard_cluster::Cluster;
 use switchboard_kernel::limits::TIMEOUT;
 use switchboard_kernel::operator::Operator;
+use switchboard_kernel::row::RowWrite;
+use switchboard_kernel::store::MemoryRowStore;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::case::{ProbeCase, ScriptStep};
@@ -19,7 +21,7 @@ use crate::final_state::FinalState;
 use crate::report::{ProbeFailure, ProbeReport};
 use crate::run::{OperatorFactory, RunSetup, run};
 use crate::run_cluster::RunCluster;
-use crate::schedule::schedule;
+use crate::schedule::{row_schedule, schedule};
 use crate::watchdog::{HungOperator, Watchdog, receive};
 
 /// Maximum number of threads.
@@ -38,6 +40,7 @@ type ProgressCallback = dyn Fn(usize, usize) + Send + Sync;
 pub struct Probe {
     factory: Arc<OperatorFactory>,
     case: Arc<ProbeCase>,
+    rows: Option<MemoryRowStore>,
     file: Option<PathBuf>,
     /// Name of the test that runs the probe, if known.
     test: Option<String>,
@@ -53,6 +56,7 @@ struct SharedState {
     factory: Arc<OperatorFactory>,
     case: Arc<ProbeCase>,
     initial_state: Cluster,
+    initial_rows: Option<MemoryRowStore>,
     undisturbed: FinalState,
     faults: Vec<Fault>,
     next: AtomicUsize,
@@ -76,6 +80,7 @@ impl Probe {
         Self {
             factory: Arc::new(factory),
             case: Arc::default(),
+            rows: None,
             file: None,
             test: std::thread::current().name().and_then(test_name).map(str::to_string),
             only: None,
@@ -97,6 +102,19 @@ impl Probe {
     #[must_use]
     pub fn script(mut self, steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Arc::make_mut(&mut self.case).script = steps.into_iter().collect();
+        self
+    }
+
+    /// Sets the rows that exist before the operator starts.
+    #[must_use]
+    pub fn given_rows(self, rows: &MemoryRowStore) -> Self {
+        Self { rows: Some(rows.copy()), ..self }
+    }
+
+    /// Lets another program commit rows after that number of steps.
+    #[must_use]
+    pub fn commit_after(mut self, steps: usize, writes: impl IntoIterator<Item = RowWrite>) -> Self {
+        Arc::make_mut(&mut self.case).commits.push((steps, writes.into_iter().collect()));
         self
     }
 
@@ -181,6 +199,7 @@ impl Probe {
             factory,
             case,
             initial_state: beginning,
+            initial_rows: self.rows.clone(),
             undisturbed,
             faults,
             next: AtomicUsize::default(),
@@ -198,12 +217,18 @@ impl Probe {
     fn run_undisturbed(&self) -> Result<(Cluster, FinalState), String> {
         let (factory, case, watchdog) = (self.factory.clone(), self.case.clone(), Arc::new(Watchdog::default()));
         let (sender, receiver) = mpsc::channel();
-        let own = watchdog.clone();
+        let (own, rows) = (watchdog.clone(), self.rows.clone());
         // Runtimes cannot be nested, so the runs have threads of their own.
         let thread = std::thread::spawn(move || {
             let first = runtime().block_on(async {
                 let beginning = RunCluster::initial_state(&case).await.map_err(|error| error.to_string())?;
-                let setup = RunSetup { factory: &*factory, case: &case, initial_state: &beginning, watchdog: &own };
+                let setup = RunSetup {
+                    factory: &*factory,
+                    case: &case,
+                    initial_state: &beginning,
+                    initial_rows: rows.as_ref(),
+                    watchdog: &own,
+                };
                 let undisturbed = run(&setup, &Fault::none()).await.map_err(|failure| failure.to_string())?;
                 Ok((beginning, undisturbed))
             });
@@ -218,7 +243,9 @@ impl Probe {
     }
 
     fn faults(&self, undisturbed: &FinalState) -> Vec<Fault> {
-        let mut faults = self.only.clone().unwrap_or_else(|| schedule(undisturbed.writes, undisturbed.events));
+        let of_rows = || row_schedule(undisturbed.row_counts.sent, undisturbed.row_counts.made);
+        let all = || [schedule(undisturbed.writes, undisturbed.events), of_rows()].concat();
+        let mut faults = self.only.clone().unwrap_or_else(all);
         faults.retain(|fault| !self.without.iter().any(|class| fault.has_class(*class)));
         faults
     }
@@ -289,8 +316,13 @@ impl SharedState {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(fault) = self.faults.get(at) else { break };
             watchdog.set_fault(at);
-            let setup =
-                RunSetup { factory: &*self.factory, case: &self.case, initial_state: &self.initial_state, watchdog };
+            let setup = RunSetup {
+                factory: &*self.factory,
+                case: &self.case,
+                initial_state: &self.initial_state,
+                initial_rows: self.initial_rows.as_ref(),
+                watchdog,
+            };
             let all_seen = !MISSES_STATES.iter().any(|class| fault.has_class(*class));
             let what = match runtime.block_on(run(&setup, fault)) {
                 Ok(ended) => ended.differs_from(&self.undisturbed, all_seen),

@@ -11,15 +11,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_cluster::Cluster;
-use switchboard_kernel::applier::execute_with_reader;
+use switchboard_kernel::applier::{ExecutedWrite, execute_with_reader};
 use switchboard_kernel::cache::TableEvent;
 use switchboard_kernel::core::{Core, CoreCommand, DecideResult, RunProgress, UnitRun};
-use switchboard_kernel::decision::DecisionId;
+use switchboard_kernel::decision::{DecisionId, Write};
 use switchboard_kernel::limits::{BACKOFF_FIRST, BACKOFF_MAX, GlobalLimits, Limits, RESYNC};
 use switchboard_kernel::operator::{DecideError, Operator, UnitId};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::TableKey;
 use switchboard_kernel::state::Health;
+use switchboard_kernel::store::MemoryRowStore;
 use switchboard_kernel::timestamp::Timestamp;
 use switchboard_kernel::topology::Topology;
 use switchboard_kernel::view::Reads;
@@ -29,6 +30,7 @@ use crate::fault::Fault;
 use crate::feed::EventFeed;
 use crate::final_state::{FinalState, WriteLog, display_key};
 use crate::round::Round;
+use crate::rows::RunRows;
 use crate::run_cluster::{self, RunCluster, ScriptError};
 use crate::watchdog::Watchdog;
 use crate::writer::FaultyWriter;
@@ -52,6 +54,8 @@ pub struct RunSetup<'a> {
     pub factory: &'a OperatorFactory,
     pub case: &'a ProbeCase,
     pub initial_state: &'a Cluster,
+    /// Rows of the initial state.
+    pub initial_rows: Option<&'a MemoryRowStore>,
     /// Watchdog for decisions.
     pub watchdog: &'a Watchdog,
 }
@@ -89,34 +93,47 @@ pub async fn run(setup: &RunSetup<'_>, fault: &Fault) -> Result<FinalState, RunF
     let cluster = RunCluster::from(setup.initial_state).await?;
     let writer = FaultyWriter::new(&cluster, fault);
     let feed = EventFeed::with_fault(fault);
-    let core = core(cluster.clock.now(), DecisionId(1), setup.factory);
+    let mut rows = RunRows::new(setup.initial_rows, fault);
+    let core = core(cluster.clock.now(), DecisionId(1), setup.factory, &mut rows);
     let (written, round, ahead) = (WriteLog::default(), None, BTreeMap::new());
-    let mut driver = RunDriver { setup, cluster, writer, feed, core, written, next: 1, round, early_decisions: ahead };
+    let mut driver =
+        RunDriver { setup, cluster, writer, feed, rows, core, written, next: 1, round, early_decisions: ahead };
     driver.settle("the start", SETTLE_TIMEOUT).await?;
-    for step in &setup.case.script {
+    driver.commit_as_other(0).await?;
+    for (number, step) in setup.case.script.iter().enumerate() {
         driver.step(step).await?;
+        driver.commit_as_other(number + 1).await?;
     }
     driver.feed.release(&driver.cluster)?;
+    driver.rows.release();
     driver.settle("the script", SETTLE_TIMEOUT).await?;
     driver.writer.stop_faults();
-    let (writes, events) = (driver.writer.sent(), driver.feed.events());
+    driver.rows.stop_faults();
+    let (writes, events, row_counts) = (driver.writer.sent(), driver.feed.events(), driver.rows.counts());
     driver.check_quiet_rounds().await?;
-    if writes == 0 {
+    if writes == 0 && row_counts.sent == 0 {
         let state = driver.core.state(driver.now());
         if let Some(failing) = state.operators.into_iter().find(|operator| operator.health == Health::Failing) {
             return Err(RunFailure::OnlyFails { why: failing.reason });
         }
     }
-    Ok(driver.written.end(driver.cluster.store, writes, events))
+    let rows = driver.rows.rows();
+    Ok(driver.written.end(driver.cluster.store, writes, events).with_rows(rows, row_counts))
 }
 
-fn core(now: Timestamp, next: DecisionId, factory: &OperatorFactory) -> Core {
+fn core(now: Timestamp, next: DecisionId, factory: &OperatorFactory, rows: &mut RunRows) -> Core {
     let global = GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() };
     let limits =
         Limits { backoff_first: BACKOFF_FIRST, backoff_max: BACKOFF_MAX, resync: Some(RESYNC), ..Limits::none() };
     let mut core = Core::new(now, 1, Topology::standalone(&run_cluster::name()), global, next);
     factory().into_iter().for_each(|operator| core.add(now, operator, limits.clone()));
+    rows.connect(&mut core);
     core
+}
+
+/// Returns a write that was not sent, because the rows of its plan were not committed.
+fn unsent(write: Write) -> ExecutedWrite {
+    ExecutedWrite { write, before: None, after: None, unchecked: None }
 }
 
 struct RunDriver<'a> {
@@ -124,6 +141,7 @@ struct RunDriver<'a> {
     cluster: RunCluster,
     writer: FaultyWriter,
     feed: EventFeed,
+    rows: RunRows,
     core: Core,
     written: WriteLog,
     /// Number of the next decision; it continues after a crash, as with a journal.
@@ -149,6 +167,15 @@ impl RunDriver<'_> {
         self.settle(&step.to_string(), SETTLE_TIMEOUT).await
     }
 
+    /// Makes the commits of another program after that number of steps.
+    async fn commit_as_other(&mut self, steps: usize) -> Result<(), RunFailure> {
+        for (_, writes) in self.setup.case.commits.iter().filter(|(after, _)| *after == steps) {
+            self.rows.commit_as_other(self.now(), writes);
+            self.settle("a commit of another program", SETTLE_TIMEOUT).await?;
+        }
+        Ok(())
+    }
+
     /// Lets the operator work until nothing happens within `patience`. Events held by a fault stay held.
     async fn settle(&mut self, after: &str, patience: Duration) -> Result<(), RunFailure> {
         let end = self.now().after(patience);
@@ -156,7 +183,8 @@ impl RunDriver<'_> {
             if self.turn().await? {
                 continue;
             }
-            let limit = self.feed.held_until().map_or(end, |until| until.min(end));
+            let held = self.feed.held_until().into_iter().chain(self.rows.held_until());
+            let limit = held.fold(end, Timestamp::min);
             let Some(next) = self.core.next().filter(|next| *next <= limit) else { return Ok(()) };
             // Something that is due and never happens must not stop the clock.
             self.cluster.clock.advance_to(next.max(self.now().after(Duration::from_millis(1))));
@@ -180,7 +208,7 @@ impl RunDriver<'_> {
             }
             return Ok(true);
         }
-        let Some((table, events)) = self.feed.next() else { return Ok(false) };
+        let Some((table, events)) = self.feed.next() else { return Ok(self.rows.notify(self.now(), &mut self.core)) };
         self.deliver(&table, events);
         Ok(true)
     }
@@ -194,6 +222,7 @@ impl RunDriver<'_> {
             }
             CoreCommand::Unwatch(table) => self.feed.unwatch(&table),
             CoreCommand::Run(run) => return self.decide(*run).await,
+            CoreCommand::Rows(_, command) => self.rows.perform(self.cluster.clock.now(), command, &mut self.core),
         }
         Ok(false)
     }
@@ -215,7 +244,19 @@ impl RunDriver<'_> {
         }
         let result = DecideResult { plan, reads, decide_us: 0 };
         let progress = self.core.finish_decide(self.now(), &unit, id, result);
-        let Some(RunProgress::Write { writes, user, snapshot }) = progress else { return Ok(false) };
+        let Some(RunProgress::Write { rows, writes, user, snapshot }) = progress else { return Ok(false) };
+        let committed = self.rows.commit(self.now(), rows);
+        if self.rows.take_crash() {
+            return Ok(true);
+        }
+        let mut committed = match committed {
+            Ok(committed) => committed,
+            Err(mut failed) => {
+                failed.extend(writes.into_iter().map(unsent));
+                self.core.finish_writes(self.now(), &unit, id, failed, 0);
+                return Ok(false);
+            }
+        };
         let manager = unit.operator.to_string();
         let executed =
             execute_with_reader(Some(&*snapshot), &self.writer, writes, user.as_ref(), &manager, false).await;
@@ -223,7 +264,8 @@ impl RunDriver<'_> {
         if self.writer.take_crash() {
             return Ok(true);
         }
-        self.core.finish_writes(self.now(), &unit, id, executed, 0);
+        committed.extend(executed);
+        self.core.finish_writes(self.now(), &unit, id, committed, 0);
         Ok(false)
     }
 
@@ -235,11 +277,11 @@ impl RunDriver<'_> {
 
     fn restart(&mut self) {
         self.feed.forget();
-        self.core = core(self.now(), DecisionId(self.next), self.setup.factory);
+        self.core = core(self.now(), DecisionId(self.next), self.setup.factory, &mut self.rows);
     }
 
     async fn check_quiet_rounds(&mut self) -> Result<(), RunFailure> {
-        let still = self.cluster.store.revision();
+        let (still, commits) = (self.cluster.store.revision(), self.rows.counts());
         for round in 1..=QUIET_ROUNDS {
             self.cluster.clock.advance_to(self.now().after(ROUND));
             if self.all_decide_the_same() {
@@ -248,6 +290,9 @@ impl RunDriver<'_> {
             self.round = Some(Round::default());
             self.settle("the end", ROUND_TIMEOUT).await?;
             self.early_decisions.clear();
+            if self.rows.counts() != commits {
+                return Err(RunFailure::KeepsWriting { round, what: "rows".to_string() });
+            }
             if self.cluster.store.revision() != still {
                 return Err(RunFailure::KeepsWriting { round, what: self.changed_since(still) });
             }

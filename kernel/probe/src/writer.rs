@@ -27,7 +27,7 @@ pub struct FaultyWriter {
 
 impl FaultyWriter {
     pub fn new(cluster: &RunCluster, fault: &Fault) -> Self {
-        let strikes_writes = |part: &&FaultPart| !FaultKind::EVENTS.contains(&part.kind);
+        let strikes_writes = |part: &&FaultPart| !FaultKind::EVENTS.contains(&part.kind) && !part.kind.is_of_rows();
         Self {
             inner: cluster.writer(),
             clock: cluster.clock.clone(),
@@ -91,7 +91,8 @@ impl FaultyWriter {
                 self.forward(request).await;
                 lost_response("no response")
             }
-            FaultKind::StaleFromEvent | FaultKind::MissEvent | FaultKind::MergeEvent => self.forward(request).await,
+            // Faults of events and rows do not concern writes.
+            _ => self.forward(request).await,
         }
     }
 

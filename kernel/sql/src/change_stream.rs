@@ -25,8 +25,9 @@ use crate::pool::{Intent, Transaction};
 use crate::statement::Dialect;
 use crate::value::{ColumnType, SqlValue};
 
-use cursor::{LogCursor, LogEntry, LogPosition, LogRead, TransactionSnapshot};
-use listen::ChangeListener;
+pub(crate) use cursor::{LogCursor, TransactionSnapshot};
+use cursor::{LogEntry, LogPosition, LogRead};
+pub(crate) use listen::ChangeListener;
 
 /// Changes per read.
 const MAX_CHANGES_PER_READ: usize = 1000;
@@ -41,7 +42,7 @@ const TRIM_EVERY: usize = 1000;
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Minimum time between two reads. One read serves many concurrent commits.
-const MIN_READ_INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const MIN_READ_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Event of a [`ChangeStream`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,7 +151,10 @@ async fn start(ledger: &Ledger) -> Result<TransactionSnapshot, LedgerError> {
 
 /// Returns the newest transaction that was trimmed from the log, and the snapshot of visible transactions. For SQLite,
 /// which has a single writer, each change counts as a transaction.
-async fn head(transaction: &mut Transaction, dialect: Dialect) -> Result<(i64, TransactionSnapshot), LedgerError> {
+pub(crate) async fn head(
+    transaction: &mut Transaction,
+    dialect: Dialect,
+) -> Result<(i64, TransactionSnapshot), LedgerError> {
     let sql = match dialect {
         Dialect::Postgres => "select made_by::text::bigint, pg_current_snapshot()::text from switchboard_change_cut",
         Dialect::Sqlite => {
@@ -173,7 +177,18 @@ async fn head(transaction: &mut Transaction, dialect: Dialect) -> Result<(i64, T
 async fn read(ledger: &Ledger, cursor: &LogCursor) -> Result<LogRead, LedgerError> {
     let dialect = ledger.pool.dialect();
     let mut transaction = within("begin a read transaction", ledger.pool.begin(Intent::Read)).await?;
-    let (cut, now) = head(&mut transaction, dialect).await?;
+    let log = read_log(&mut transaction, dialect, cursor).await?;
+    within("end the read transaction", transaction.rollback()).await?;
+    Ok(log)
+}
+
+/// Reads the log from the cursor on, in a transaction that also reads rows.
+pub(crate) async fn read_log(
+    transaction: &mut Transaction,
+    dialect: Dialect,
+    cursor: &LogCursor,
+) -> Result<LogRead, LedgerError> {
+    let (cut, now) = head(transaction, dialect).await?;
     let (delivered, until, after) = (cursor.delivered(), cursor.until(&now), cursor.after());
     let number = |number: i64| SqlValue::Integer(Some(number));
     let (sql, values) = match dialect {
@@ -210,7 +225,6 @@ async fn read(ledger: &Ledger, cursor: &LogCursor) -> Result<LogRead, LedgerErro
     };
     let kinds = [ColumnType::Integer, ColumnType::Integer, ColumnType::Text, ColumnType::Text];
     let rows = within("read the change log", transaction.fetch(sql, &kinds, &values)).await?;
-    within("end the read transaction", transaction.rollback()).await?;
     let entry = |row: &Vec<SqlValue>| LogEntry {
         position: position(row),
         table: row.get(2).and_then(SqlValue::as_text).unwrap_or_default().to_string(),
@@ -222,7 +236,7 @@ async fn read(ledger: &Ledger, cursor: &LogCursor) -> Result<LogRead, LedgerErro
 
 /// Removes changes that are older than [`CHANGE_RETENTION`], by the database's clock, and records the newest removed
 /// one.
-async fn trim(ledger: &Ledger) -> Result<(), LedgerError> {
+pub(crate) async fn trim(ledger: &Ledger) -> Result<(), LedgerError> {
     let keep_s = CHANGE_RETENTION.as_secs();
     let old = match ledger.pool.dialect() {
         Dialect::Postgres => format!("made_on < (now() at time zone 'UTC') - interval '{keep_s} seconds'"),

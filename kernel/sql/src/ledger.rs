@@ -28,7 +28,10 @@ use shared_reads::SharedReads;
 
 pub use error::{ConnectionProblem, LedgerError};
 pub use filter::Filter;
+pub(crate) use query::RowQuery;
+pub(crate) use shared_reads::ReadSession;
 pub use view::LedgerView;
+pub(crate) use view::read_count;
 
 /// Deadline of a query or a commit.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -150,6 +153,22 @@ impl Ledger {
         }
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         CommitQueue::make(self, changes).await
+    }
+
+    /// Checks whether changes could be committed now, without writing.
+    pub(crate) async fn check(&self, changes: &[RowChange]) -> Result<(), LedgerError> {
+        commit::check(self, changes, &commit::prepare(changes)?).await
+    }
+
+    /// Begins a read transaction of its own.
+    pub(crate) async fn begin_session(&self) -> Result<ReadSession, LedgerError> {
+        self.counters.views.fetch_add(1, Ordering::Relaxed);
+        ReadSession::begin(&self.shared_reads).await
+    }
+
+    /// Returns the runtime of the connections.
+    pub(crate) fn runtime(&self) -> &tokio::runtime::Handle {
+        &self.runtime
     }
 
     /// Notifies the change streams of this process.

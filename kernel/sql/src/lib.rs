@@ -35,6 +35,7 @@
 //! const SQL: &str = "create table tenant (id text primary key, name text)";
 //! static SCHEMA: DatabaseSchema = DatabaseSchema {
 //!     tables: &[TABLES],
+//!     row_tables: &[STORED_TABLES],
 //!     steps: &[MigrationStep { version: 1, name: "tenants", postgres: SQL, sqlite: SQL }],
 //!     adopts: None,
 //! };
@@ -61,6 +62,7 @@ pub mod migration;
 pub mod postgres_server;
 pub mod row;
 pub mod schema;
+pub mod row_store;
 pub mod seal;
 pub mod secret;
 pub mod value;
@@ -75,6 +77,7 @@ pub use key::RowKey;
 pub use ledger::{Filter, Ledger, LedgerCounts, LedgerError, LedgerView};
 pub use row::{Column, Row, Table};
 pub use schema::{AdoptedProgram, DatabaseSchema, MigrationStep};
+pub use row_store::LedgerStore;
 pub use seal::Sealer;
 pub use secret::SecretString;
 pub use value::{ColumnType, DbTimestamp, SqlValue};

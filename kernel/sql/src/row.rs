@@ -132,7 +132,30 @@ macro_rules! rows {
                 },)*})
             }
         }
+
+        impl switchboard_kernel::row::TableRow for $name {
+            const TABLE: &'static switchboard_kernel::row::RowTable = &switchboard_kernel::row::RowTable {
+                name: $table,
+                columns: &[$(switchboard_kernel::row::RowColumn {
+                    name: $column,
+                    column_type: $crate::row_store::stored_type(<$type as $crate::value::ColumnField>::KIND),
+                    is_key: false $(|| $key)?,
+                },)*],
+            };
+
+            fn from_row(row: &switchboard_kernel::row::Row) -> Result<Self, String> {
+                $crate::row_store::typed(row)
+            }
+
+            fn values(&self) -> Vec<switchboard_kernel::row::ColumnValue> {
+                $crate::row_store::stored_values(self)
+            }
+        }
     )*
+
+    /// Every table as the kernel knows it, in the same order.
+    pub const STORED_TABLES: &[&switchboard_kernel::row::RowTable] =
+        &[$(<$name as switchboard_kernel::row::TableRow>::TABLE,)*];
 
     /// Every table, each after the tables it refers to.
     pub const TABLES: &[&$crate::row::Table] = &[$(<$name as $crate::row::Row>::TABLE,)*];

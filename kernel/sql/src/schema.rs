@@ -4,12 +4,15 @@ use crate::row::Table;
 use crate::statement::Dialect;
 
 use ring::digest::{SHA256, digest};
+use switchboard_kernel::row::RowTable;
 
 /// Tables and migration steps of a database.
 #[derive(Debug)]
 pub struct DatabaseSchema {
     /// Groups of tables, each table after those it refers to.
     pub tables: &'static [&'static [&'static Table]],
+    /// The same groups as the kernel knows them.
+    pub row_tables: &'static [&'static [&'static RowTable]],
     /// Steps, oldest first.
     pub steps: &'static [MigrationStep],
     /// Program whose databases a migration adopts.

@@ -17,5 +17,7 @@ mod indexes;
 mod managed_gitops;
 #[path = "database/migrations.rs"]
 mod migrations;
+#[path = "database/row_store.rs"]
+mod row_store;
 #[path = "database/samples.rs"]
 mod samples;

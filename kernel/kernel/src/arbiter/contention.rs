@@ -188,5 +188,5 @@ pub(super) fn fingerprint(own: &dyn Fn(&ObjectKey, Option<u64>) -> bool, reads: 
     }
     let queries = reads.external_queries.iter().filter(|query| !query.deterministic && query.digest.is_none());
     let queries: Vec<_> = queries.map(|query| (&query.kind, &query.request, &query.answer)).collect();
-    hash((gets, lists, queries))
+    hash((gets, lists, queries, &reads.rows.counts))
 }

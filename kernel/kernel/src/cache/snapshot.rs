@@ -1,12 +1,16 @@
 //! Immutable state of the cache.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use switchboard_object::selector::LabelSelector;
 
 use super::table::{CachedObject, CachedObjects, NamespacedName, object};
 use crate::object::Object;
 use crate::resource::{ListQuery, ObjectKey, TableKey};
+use crate::row::{Row, RowTable};
+use crate::row_cache::{RowAnswer, RowSnapshot};
+use crate::store::StoreName;
 use crate::topology::ClusterName;
 use crate::view::Reader;
 
@@ -14,11 +18,24 @@ use crate::view::Reader;
 pub struct Snapshot {
     tables: BTreeMap<TableKey, CachedObjects>,
     revisions: BTreeMap<ClusterName, u64>,
+    stores: RowSnapshots,
 }
 
+/// Cached rows of each store; absent without a store.
+pub(super) type RowSnapshots = Option<Arc<BTreeMap<StoreName, RowSnapshot>>>;
+
 impl Snapshot {
-    pub(super) fn new(tables: BTreeMap<TableKey, CachedObjects>, revisions: BTreeMap<ClusterName, u64>) -> Self {
-        Self { tables, revisions }
+    pub(super) fn new(
+        tables: BTreeMap<TableKey, CachedObjects>,
+        revisions: BTreeMap<ClusterName, u64>,
+        stores: RowSnapshots,
+    ) -> Self {
+        Self { tables, revisions, stores }
+    }
+
+    /// Returns the cached rows of a store.
+    pub fn store(&self, name: &StoreName) -> Option<&RowSnapshot> {
+        self.stores.as_ref()?.get(name)
     }
 }
 
@@ -41,7 +58,10 @@ impl Snapshot {
 
 impl Reader for Snapshot {
     fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
-        let rows = self.tables.get(&key.table)?;
+        let Some(rows) = self.tables.get(&key.table) else {
+            let row = self.store(&key.table.cluster).filter(|_| key.table.is_rows())?.row(key)?;
+            return Some(row.map(|row| row.object()));
+        };
         let name = NamespacedName { namespace: key.namespace.clone(), name: key.name.clone() };
         let found = rows.get_key_value(&name);
         Some(found.map(|(name, row)| object(&key.table, name, row)))
@@ -59,6 +79,14 @@ impl Reader for Snapshot {
                 from.take_while(|(name, _)| name.namespace == *namespace).map(as_object).filter(wanted).collect()
             }
         })
+    }
+
+    fn row(&self, key: &ObjectKey, _table: &'static RowTable) -> Option<Option<Arc<Row>>> {
+        self.store(&key.table.cluster)?.row(key)
+    }
+
+    fn rows(&self, query: &ListQuery, _table: &'static RowTable) -> Option<RowAnswer> {
+        self.store(&query.table.cluster)?.rows(query)
     }
 
     fn is_cached(&self, table: &TableKey) -> bool {

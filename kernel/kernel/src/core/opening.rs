@@ -11,6 +11,10 @@ use crate::timestamp::Timestamp;
 
 impl Core {
     pub(super) fn ensure_watched(&mut self, table: &TableKey) {
+        if table.is_rows() {
+            // The loader of the store reads rows.
+            return;
+        }
         if self.watched.insert(table.clone(), None).is_none() && !self.cache.is_readable(table) {
             self.commands.push(CoreCommand::Watch(table.clone()));
         }
@@ -40,7 +44,7 @@ impl Core {
     /// Whether all kinds that a unit waits for are readable. While one is missing, further ones may follow soon, so the
     /// debounce applies.
     fn can_read_missing(&self, unit: &UnitId) -> bool {
-        self.triggers.missing(unit).iter().all(|table| self.cache.is_readable(table))
+        self.triggers.missing(unit).iter().all(|table| !table.is_rows() && self.cache.is_readable(table))
     }
 
     /// Stops watches that had no reader for [`UNREAD_GRACE_MS`].
@@ -69,7 +73,7 @@ impl Core {
 }
 
 /// Returns the message of a unit that waits for kinds.
-pub(super) fn waiting_message(missing: &[TableKey]) -> String {
-    let names: Vec<String> = missing.iter().map(|table| table.resource.to_string()).collect();
+pub(super) fn waiting_message<'t>(missing: impl IntoIterator<Item = &'t TableKey>) -> String {
+    let names: Vec<String> = missing.into_iter().map(|table| table.resource.to_string()).collect();
     format!("{} to be cached", names.join(", "))
 }

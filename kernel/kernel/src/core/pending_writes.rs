@@ -77,6 +77,13 @@ impl PendingWrites {
         units.into_iter().filter(|unit| self.mark_observed(unit, &change.key)).collect()
     }
 
+    /// Records a change of a row, and returns the units that wait for no other write. Any later change of the row shows
+    /// that the snapshot contains the commit.
+    pub fn observe_row(&mut self, key: &ObjectKey) -> Vec<UnitId> {
+        let waiting = self.by_object.remove(key).unwrap_or_default();
+        waiting.into_iter().map(|(unit, _)| unit).filter(|unit| self.mark_observed(unit, key)).collect()
+    }
+
     /// Marks one write as observed. A run that wrote an object and its status waits for two writes of that object.
     fn mark_observed(&mut self, unit: &UnitId, key: &ObjectKey) -> bool {
         let Some(pending) = self.by_unit.get_mut(unit) else { return false };

@@ -8,16 +8,18 @@ use super::Core;
 use super::opening::waiting_message;
 use super::panics::decide_catching_panics;
 use super::redaction::{redact_messages, redact_plan};
+use super::removal::has_nothing_left;
 use super::writes::{hold_back, split};
 use crate::applier::ExecutedWrite;
-use crate::arbiter::ArbiterInput;
+use crate::arbiter::{ArbiterInput, check_rows, rows_or_refuse_all};
 use crate::cache::Snapshot;
 use crate::decision::{Cause, Decision, DecisionId, RunOutcome, Write, WriteResult};
-use crate::operator::{AccessRule, DecideError, Operator, ServiceAccount, UnitId, Units};
+use crate::operator::{AccessRule, DecideError, Operator, ServiceAccount, UnitId};
 use crate::plan::{Plan, UnitStatus};
 use crate::resource::TableKey;
 use crate::scheduler::{RunEnd, StartedRun};
 use crate::state::{Finding, Health};
+use crate::store::PlannedRow;
 use crate::timestamp::Timestamp;
 use crate::topology::Topology;
 use crate::triggers;
@@ -86,13 +88,14 @@ fn require_all_answers(plan: Result<Plan, DecideError>, view: &View) -> Result<P
 /// Active run.
 pub(super) struct RunningUnit {
     id: DecisionId,
-    causes: Vec<Cause>,
-    triggered_at: Timestamp,
+    pub(super) causes: Vec<Cause>,
+    pub(super) triggered_at: Timestamp,
     started: Timestamp,
     snapshot: Arc<Snapshot>,
     rejected_writes: Vec<WriteRejection>,
-    /// Number of the last change in the snapshot.
+    /// Number of the last change in the snapshot, and of the last event of rows.
     seen: u64,
+    pub(super) rows_seen: u64,
     decided: Option<DecidedRun>,
 }
 
@@ -111,6 +114,8 @@ struct DecidedRun {
 pub enum RunProgress {
     /// Execute these writes in this order, and report with [`Core::finish_writes`].
     Write {
+        /// Rows to commit first, with [`crate::store::commit_rows`]. If that fails, no write may be executed.
+        rows: Vec<PlannedRow>,
         /// Writes to execute.
         writes: Vec<Write>,
         /// Service account to impersonate.
@@ -135,7 +140,8 @@ pub struct FinishedRun {
 }
 
 impl Core {
-    pub(super) fn begin(&mut self, now: Timestamp, started: StartedRun) -> Option<UnitRun> {
+    pub(super) fn begin(&mut self, now: Timestamp, mut started: StartedRun) -> Option<UnitRun> {
+        self.join_parked(&mut started);
         let hosted = self.operators.get(&started.unit.operator)?;
         let id = DecisionId(self.next_decision);
         self.next_decision += 1;
@@ -164,6 +170,7 @@ impl Core {
                 snapshot,
                 rejected_writes: refused,
                 seen: self.changes_seen,
+                rows_seen: self.row_events_seen(),
                 decided: None,
             },
         );
@@ -193,6 +200,7 @@ impl Core {
                 return Some(RunProgress::Finished(Box::new(finished)));
             }
         };
+        let rows = check_rows(&hosted.declaration, plan.rows, &reads, &*snapshot);
         let result = self.arbiter.arbitrate(ArbiterInput {
             unit,
             declaration: &hosted.declaration,
@@ -204,7 +212,8 @@ impl Core {
             reader: &*snapshot,
         });
         let user = hosted.declaration.service_account.clone();
-        let mut writes = result.writes;
+        let (mut writes, mut refused) = (result.writes, result.refused);
+        let rows = rows_or_refuse_all(rows, &mut writes, &mut refused);
         let wanted = writes.iter().filter(|write| write.result == WriteResult::Skipped).count();
         // A dry run is not charged: it changes nothing, so a write held back once would be held back forever.
         let allowed = if self.dry_run { wanted } else { self.scheduler.spend(now, &unit.operator, wanted) };
@@ -212,7 +221,7 @@ impl Core {
         let held = hold_back(&mut writes, allowed);
         let pending = DecidedRun {
             reads,
-            refused: result.refused,
+            refused,
             over_budget: held,
             granted,
             status: plan.status,
@@ -220,13 +229,14 @@ impl Core {
             decide_us,
         };
         self.running.get_mut(unit)?.decided = Some(pending);
-        if writes.iter().all(|write| write.result != WriteResult::Skipped) {
+        let is_sent = |write: &Write| write.result == WriteResult::Skipped;
+        if !writes.iter().any(is_sent) && !rows.iter().any(|row| is_sent(&row.write)) {
             let unsent = |write| ExecutedWrite { write, before: None, after: None, unchecked: None };
-            let executed = writes.into_iter().map(unsent).collect();
+            let executed = rows.into_iter().map(|row| row.write).chain(writes).map(unsent).collect();
             let finished = self.finish_writes(now, unit, id, executed, 0)?;
             return Some(RunProgress::Finished(Box::new(finished)));
         }
-        Some(RunProgress::Write { writes, user, snapshot })
+        Some(RunProgress::Write { rows, writes, user, snapshot })
     }
 
     fn close_without_plan(
@@ -237,11 +247,18 @@ impl Core {
         reads: Reads,
         decide_us: u64,
     ) -> FinishedRun {
+        let error = self.missing_store(&reads).unwrap_or(error);
+        let before = if reads.rows.missing.is_empty() { Vec::new() } else { self.triggers.row_reads(unit) };
         let (outcome, ended) = match error {
             DecideError::NotCached(_) => {
+                if !reads.rows.missing.is_empty() {
+                    self.park(unit, &reads, &before);
+                }
                 let missing: Vec<TableKey> = reads.missing.iter().cloned().collect();
                 missing.iter().for_each(|table| self.ensure_watched(table));
-                self.unit_statuses.set(now, unit, Health::Waiting, &waiting_message(&missing));
+                if !Self::waits_for_rows(&reads) {
+                    self.unit_statuses.set(now, unit, Health::Waiting, &waiting_message(&missing));
+                }
                 (RunOutcome::NotCached { missing: missing.clone() }, RunEnd::NotCached { missing })
             }
             DecideError::Failed(message) => {
@@ -253,6 +270,7 @@ impl Core {
         let finished = self.close(now, unit, outcome, &reads, decide_us, 0, ended, Vec::new());
         if waits {
             self.resume_if_cached(now, unit);
+            self.resume_parked(now);
         }
         finished
     }
@@ -272,6 +290,7 @@ impl Core {
         let (causes, saw_rejection) = (running.causes.clone(), !running.rejected_writes.is_empty());
         let findings = self.record_writes(now, unit, (&pending.reads, &causes, saw_rejection), &executed);
         self.refund_unwritten(unit, pending.granted, &executed);
+        self.notify_stores(&executed);
         let (mut writes, executed) = split(executed);
         let held = pending.over_budget.len();
         writes.extend(pending.over_budget);
@@ -326,13 +345,14 @@ impl Core {
             hosted.counters.failures += u64::from(matches!(ended, RunEnd::Failed));
         }
         self.scheduler.finish(now, unit, ended);
+        let of_rows = self.finish_row_reads(unit, reads, running.rows_seen);
         let missed: Vec<Cause> = self
             .recent
             .iter()
             .filter(|(number, _)| *number > running.seen)
             .filter_map(|(_, change)| triggers::cause_of(reads, change))
             .collect();
-        for cause in missed {
+        for cause in missed.into_iter().chain(of_rows) {
             self.trigger(now, unit, cause);
         }
         if self.changes_forgotten > running.seen || self.was_unwatched(running.id, reads) {
@@ -350,6 +370,7 @@ impl Core {
             write_us,
             gets: reads.gets.iter().map(|(key, revision)| (key.clone(), *revision)).collect(),
             lists: reads.lists.iter().map(|(query, listed)| (query.clone(), listed.clone())).collect(),
+            rows: (&reads.rows).into(),
             external_queries: reads.external_queries.clone(),
             rejected_writes: running.rejected_writes,
             settings: self.operators.get(&unit.operator).map(|hosted| hosted.settings.clone()).unwrap_or_default(),
@@ -366,6 +387,7 @@ impl Core {
     }
 
     pub(super) fn forget_recent(&mut self) {
+        self.forget_row_events();
         let first = self.running.values().map(|running| running.id.0).min().unwrap_or(u64::MAX);
         self.unwatched.retain(|_, without| first < *without);
         let oldest = self.running.values().map(|running| running.seen).min().unwrap_or(u64::MAX);
@@ -373,26 +395,4 @@ impl Core {
             self.recent.pop_front();
         }
     }
-
-    fn is_unit_deleted(&self, unit: &UnitId) -> bool {
-        let Some(hosted) = self.operators.get(&unit.operator) else { return true };
-        let (cluster_type, resource) = match &hosted.declaration.units {
-            Units::Whole => return false,
-            Units::External(_) => {
-                return !self.external_units.get(&unit.operator).is_some_and(|units| units.contains(&unit.unit));
-            }
-            Units::Each { cluster_type, resource, .. } => (cluster_type, resource),
-        };
-        let key = hosted.topology.object(*cluster_type, resource, unit.unit.namespace(), unit.unit.name());
-        // If the kind is not readable at the moment, the object may exist.
-        let Some(object) = self.cache.snapshot().get(&key) else { return false };
-        !object.is_some_and(|object| self.unit_index.selects(&unit.operator, &object))
-    }
-}
-
-/// Whether a unit without an object has nothing left to do. A unit that requeues itself or reports a status other than
-/// Ready is kept, so that what it read triggers it.
-fn has_nothing_left(ended: &RunEnd, status: &UnitStatus, writes: &[Write]) -> bool {
-    matches!((ended, status), (RunEnd::Done { requeue_after: None }, UnitStatus::Ready))
-        && writes.iter().all(|write| write.result == WriteResult::Unchanged)
 }

@@ -6,6 +6,7 @@ mod opening;
 mod regressions;
 mod rejections;
 mod removal;
+mod rows;
 mod waits;
 
 use std::time::Duration;

@@ -79,7 +79,10 @@ impl Core {
         (granted, at): (usize, Timestamp),
         executed: &[ExecutedWrite],
     ) {
-        let is_written = |one: &&ExecutedWrite| matches!(one.write.result, WriteResult::Written { .. });
+        // Rows cost nothing of the budget.
+        let is_written = |one: &&ExecutedWrite| {
+            matches!(one.write.result, WriteResult::Written { .. }) && !one.write.object.table.is_rows()
+        };
         let written = executed.iter().filter(is_written).count();
         self.scheduler.refund(&unit.operator, at, granted.saturating_sub(written));
     }
@@ -133,6 +136,10 @@ impl Core {
         revision: u64,
         before: Option<&Value>,
     ) -> Option<(ObjectKey, ExpectedRevision)> {
+        if write.object.table.is_rows() {
+            let is_new = self.expects_row(&write.object, after_revision(write, revision));
+            return is_new.then(|| (write.object.clone(), ExpectedRevision::AtLeast(revision)));
+        }
         let current = self.cache.snapshot().get(&write.object)?.map(|object| object.revision);
         let expected = match write.mutation.operation {
             WriteOp::Delete { .. } => ExpectedRevision::NewerThan(before.and_then(revision_of).or(current)?),
@@ -156,6 +163,11 @@ fn reads_digest(reads: &Reads) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&reads.gets, lists.collect::<Vec<_>>()).hash(&mut hasher);
     hasher.finish()
+}
+
+/// Returns the revision of a written row; `None` for a deleted one.
+fn after_revision(write: &Write, revision: u64) -> Option<u64> {
+    (!matches!(write.mutation.operation, WriteOp::Delete { .. })).then_some(revision)
 }
 
 fn revision_of(object: &Value) -> Option<u64> {

@@ -32,10 +32,17 @@ impl ObjectTarget {
 
     /// Whether the target matches an object.
     pub fn matches(&self, key: &ObjectKey) -> bool {
-        *self.name == *key.name
+        self.matches_name(key)
             && self.matches_cluster(&key.table.cluster)
             && matches_typed_kind(&key.table.resource, &self.kind)
             && (key.namespace.is_empty() || self.namespace.as_deref().is_none_or(|n| *n == *key.namespace))
+    }
+
+    /// Whether the names are equal. The first column of a composite key looks like a namespace.
+    fn matches_name(&self, key: &ObjectKey) -> bool {
+        let is_joined =
+            |first: &str| key.name.strip_prefix(first).and_then(|rest| rest.strip_prefix('/')) == Some(&self.name);
+        *self.name == *key.name || key.table.is_rows() && self.namespace.as_deref().is_some_and(is_joined)
     }
 }
 

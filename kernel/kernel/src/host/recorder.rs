@@ -13,7 +13,7 @@ use crate::object::Object;
 use crate::redact::Redactor;
 use crate::resource::ObjectKey;
 use crate::timestamp::Timestamp;
-use crate::view::Reader;
+use crate::view::{Reader, listed_keys};
 
 use super::clock::HostClock;
 
@@ -186,13 +186,8 @@ fn append(journal: &mut Journal, finished: &FinishedRun, now: Timestamp) -> Resu
 
 /// Returns the objects a decision read, up to the limit, and a redactor for the Secrets among the others.
 fn contents(decision: &Decision, snapshot: &dyn Reader) -> (Vec<Object>, Redactor) {
-    let listed = decision.lists.iter().flat_map(|(query, listed)| {
-        listed.iter().map(|one| ObjectKey {
-            table: query.table.clone(),
-            namespace: one.namespace.clone(),
-            name: one.name.clone(),
-        })
-    });
+    let lists = decision.lists.iter().chain(&decision.rows.samples);
+    let listed = lists.flat_map(|(query, listed)| listed_keys(query, listed));
     let keys: BTreeSet<ObjectKey> = decision.gets.iter().map(|(key, _)| key.clone()).chain(listed).collect();
     let mut keys = keys.into_iter();
     let kept = keys.by_ref().take(MAX_CONTENTS).filter_map(|key| snapshot.get(&key).flatten()).collect();
@@ -269,6 +264,7 @@ mod tests {
             write_us: 1,
             gets,
             lists: vec![],
+            rows: Default::default(),
             external_queries: vec![],
             rejected_writes: vec![],
             settings: serde_json::Value::Null,

@@ -13,6 +13,7 @@ use crate::cache::Snapshot;
 use crate::core::{self, DecideResult, UnitRun};
 use crate::decision::{DecisionId, Write};
 use crate::operator::{DecideError, OperatorName, ServiceAccount, UnitId};
+use crate::store::{PlannedRow, RowStore, commit_then_write};
 use crate::view::Reads;
 
 use super::threads::Threads;
@@ -62,6 +63,9 @@ impl Drop for ReportGuard {
 
 /// Writes of a run to execute.
 pub(super) struct WriteJob {
+    pub rows: Vec<PlannedRow>,
+    /// Store of the rows.
+    pub store: Option<Arc<dyn RowStore>>,
     pub writes: Vec<Write>,
     pub user: Option<ServiceAccount>,
     /// Snapshot the run has read.
@@ -143,10 +147,14 @@ impl ActiveRuns {
         tokio::spawn(async move {
             let began = Instant::now();
             let manager = unit.operator.to_string();
-            let WriteJob { writes, user, snapshot, dry_run } = writing;
-            let executed =
-                applier::execute_with_reader(Some(&*snapshot), &*writer, writes, user.as_ref(), &manager, dry_run)
-                    .await;
+            let WriteJob { rows, store, writes, user, snapshot, dry_run } = writing;
+            let unwritten = if rows.is_empty() { Vec::new() } else { writes.clone() };
+            let objects =
+                applier::execute_with_reader(Some(&*snapshot), &*writer, writes, user.as_ref(), &manager, dry_run);
+            let executed = match rows.is_empty() {
+                true => objects.await,
+                false => commit_then_write(store.as_deref(), rows, dry_run, objects, unwritten).await,
+            };
             let write_us = micros(began.elapsed());
             owed.send(RunReport::Executed { unit, id, executed, write_us });
         });

@@ -126,7 +126,7 @@ fn similarity_hash(decision: &Decision) -> Option<u64> {
     // for an answer with a digest, except for the digest.
     let queries = decision.external_queries.iter().filter(|query| !query.deterministic);
     let queries: Vec<_> = queries.map(|query| (query.digest, query.digest.is_none().then_some(query))).collect();
-    let parts = (&decision.gets, &decision.lists, queries, &decision.outcome);
+    let parts = (&decision.gets, &decision.lists, &decision.rows, queries, &decision.outcome);
     let mut hasher = DefaultHasher::new();
     serde_json::to_vec(&parts).ok()?.hash(&mut hasher);
     Some(hasher.finish())

@@ -12,6 +12,7 @@ use crate::resource::ObjectKey;
 use crate::state::Finding;
 use crate::timestamp::Timestamp;
 use crate::topology::Topology;
+use crate::view::RecordedRowReads;
 
 use super::JournalError;
 
@@ -172,6 +173,7 @@ fn strip_reads(records: &mut [JournalRecord]) {
     each_stored(records, |stored| {
         stored.decision.gets.clear();
         stored.decision.lists.clear();
+        stored.decision.rows = RecordedRowReads::default();
         stored.decision.external_queries.clear();
     });
 }

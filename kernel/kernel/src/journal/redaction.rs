@@ -9,6 +9,7 @@ use crate::redact::{
     Redactor, into_redacted_secrets, redact_in_place, redact_message, redact_secret_mutation, redact_secrets_of_kind,
 };
 use crate::resource::Resource;
+use crate::row::has_redacted;
 
 use super::record::StoredObject;
 
@@ -26,11 +27,21 @@ pub(super) fn redact(decision: &Decision, read: &[Object], mut secrets: Redactor
     let keep = |(object, value): &(&Object, Value)| {
         let kind = if is_secret(&object.key.table.resource) { "Secret" } else { "" };
         let masked = redact_value(redact_secrets_of_kind(kind, value), &secrets);
-        StoredObject { key: object.key.clone(), revision: object.revision, redacted: masked != *value, value: masked }
+        StoredObject {
+            key: object.key.clone(),
+            revision: object.revision,
+            redacted: masked != *value || hides(object, value),
+            value: masked,
+        }
     };
     let objects = values.iter().map(keep).collect();
     let masked = redact_decision(decision, &secrets);
     RedactedDecision { touched: masked != *decision, decision: masked, objects }
+}
+
+/// Whether the object is a row whose credentials were redacted when it was read.
+fn hides(object: &Object, value: &Value) -> bool {
+    object.key.table.is_rows() && has_redacted(value)
 }
 
 fn is_secret(resource: &Resource) -> bool {

@@ -48,6 +48,7 @@ fn decision(id: u64, read: &[Object], mutations: Vec<Mutation>) -> Decision {
         write_us: 20,
         gets: read.iter().map(|object| (object.key.clone(), Some(object.revision))).collect(),
         lists: vec![],
+        rows: Default::default(),
         external_queries: vec![],
         rejected_writes: vec![],
         settings: serde_json::Value::Null,

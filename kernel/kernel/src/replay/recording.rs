@@ -1,7 +1,7 @@
 //! Reader for a recorded decision.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use switchboard_object::selector::LabelSelector;
@@ -11,8 +11,10 @@ use crate::journal::RecordedDecision;
 use crate::object::Object;
 use crate::redact::redact_value;
 use crate::resource::{ListQuery, ObjectKey, TableKey};
+use crate::row::{Row, RowTable};
+use crate::row_cache::RowAnswer;
 use crate::topology::ClusterName;
-use crate::view::{ExternalQuery, Reader};
+use crate::view::{ExternalQuery, Reader, listed_keys};
 
 /// Recorded reads of a decision; anything else is unknown.
 pub struct Recording {
@@ -58,9 +60,10 @@ impl Recording {
         self.new_reads.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Returns the revision of an object in a recorded list.
+    /// Returns the revision of an object in a recorded list or sample.
     fn listed_revision(&self, key: &ObjectKey) -> Option<u64> {
-        let lists = self.decision.lists.iter().filter(|(query, _)| query.table == key.table);
+        let lists =
+            self.decision.lists.iter().chain(&self.decision.rows.samples).filter(|(query, _)| query.table == key.table);
         let mut all = lists.flat_map(|(_, listed)| listed);
         all.find(|one| one.name == key.name && one.namespace == key.namespace).map(|one| one.revision)
     }
@@ -70,6 +73,11 @@ impl Recording {
             self.new_reads.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
         }
     }
+}
+
+/// Returns a recorded row at its recorded revision, which is not that of its redacted values.
+fn recorded_row(object: &Object, table: &'static RowTable) -> Row {
+    Row { key: object.key.clone(), table, revision: object.revision, values: table.values(&object.value()) }
 }
 
 impl Reader for Recording {
@@ -96,6 +104,27 @@ impl Reader for Recording {
             self.objects.get(&(key, name.revision)).cloned()
         };
         listed.iter().map(one).collect()
+    }
+
+    fn row(&self, key: &ObjectKey, table: &'static RowTable) -> Option<Option<Arc<Row>>> {
+        let object = self.get(key)?;
+        Some(object.map(|object| Arc::new(recorded_row(&object, table))))
+    }
+
+    fn rows(&self, query: &ListQuery, table: &'static RowTable) -> Option<RowAnswer> {
+        if let Some((_, below)) = self.decision.rows.counts.iter().find(|(made, _)| made == query) {
+            return Some(RowAnswer::Below(*below));
+        }
+        let mut read = self.decision.lists.iter().chain(&self.decision.rows.samples);
+        let Some((_, listed)) = read.find(|(made, _)| made == query) else {
+            self.add_new_read(Some(&query.table), query.to_string());
+            return None;
+        };
+        let revisions = listed.iter().map(|one| one.revision);
+        let object = |(key, revision)| self.objects.get(&(key, revision));
+        let rows =
+            listed_keys(query, listed).zip(revisions).map(|one| Some(Arc::new(recorded_row(object(one)?, table))));
+        rows.collect::<Option<_>>().map(RowAnswer::Rows)
     }
 
     fn is_cached(&self, table: &TableKey) -> bool {

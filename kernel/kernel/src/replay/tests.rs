@@ -128,6 +128,7 @@ fn record_over(operator: &dyn Operator, objects: &[Object], topology: &Arc<Topol
         write_us: 1,
         gets: reads.gets.into_iter().collect(),
         lists: reads.lists.into_iter().collect(),
+        rows: (&reads.rows).into(),
         external_queries: reads.external_queries,
         rejected_writes: vec![],
         settings: serde_json::Value::Null,

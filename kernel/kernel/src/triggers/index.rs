@@ -113,6 +113,12 @@ impl TableIndex {
         self.gets.get(&(key.namespace.clone(), key.name.clone())).into_iter().flat_map(Readers::iter)
     }
 
+    /// Returns the units that read exactly this list of rows.
+    pub fn readers_of_list(&self, selection: &Selection) -> impl Iterator<Item = &Arc<UnitId>> {
+        let listing = self.lists.get(&(None, None)).and_then(|bucket| bucket.get(selection));
+        listing.into_iter().flat_map(|listing| listing.units.iter())
+    }
+
     /// Returns the lists that a change concerns, in order: one bucket for each namespace, and one for each label of the
     /// object.
     pub fn matching_lists(&self, change: &ObjectChange) -> BTreeMap<&Selection, &ListReaders> {

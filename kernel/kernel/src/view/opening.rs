@@ -1,6 +1,7 @@
 //! Kinds that a run needs next.
 
 use super::View;
+use crate::operator::DecideError;
 use crate::resource::Resource;
 use crate::topology::ClusterType;
 
@@ -24,5 +25,10 @@ impl View {
         let tables = resources.into_iter().filter(|resource| declared(resource));
         let tables = tables.map(|resource| self.topology.table(cluster_type, resource));
         reads.missing.extend(tables.filter(|table| !self.reader.is_cached(table)));
+    }
+
+    /// Returns the error if a kind was read that is not cached yet.
+    pub(crate) fn not_cached(&self) -> Option<DecideError> {
+        self.reads.borrow().missing.first().map(|table| DecideError::NotCached(table.resource.to_string()))
     }
 }

@@ -1,6 +1,7 @@
 //! Position in the change log. Pure computation over numbers, which are not trusted.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::ChangeEvent;
 
@@ -47,6 +48,14 @@ impl TransactionSnapshot {
 
     fn includes(&self, transaction: i64) -> bool {
         transaction < self.end && !self.open.contains(&transaction)
+    }
+}
+
+/// Formats the snapshot as PostgreSQL does, without its first part, which [`TransactionSnapshot::parse`] ignores.
+impl fmt::Display for TransactionSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let open: Vec<String> = self.open.iter().map(ToString::to_string).collect();
+        write!(f, ":{}:{}", self.end, open.join(","))
     }
 }
 

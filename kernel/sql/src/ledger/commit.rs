@@ -63,12 +63,29 @@ pub(super) async fn attempt(
     changes: &[RowChange],
     rows: &[Option<Vec<SqlValue>>],
 ) -> Result<(), LedgerError> {
+    within("commit changes", apply_all(ledger, changes, rows).await?.commit()).await
+}
+
+/// Applies all changes in one transaction, and rolls it back.
+pub(super) async fn check(
+    ledger: &Ledger,
+    changes: &[RowChange],
+    rows: &[Option<Vec<SqlValue>>],
+) -> Result<(), LedgerError> {
+    within("roll back changes", apply_all(ledger, changes, rows).await?.rollback()).await
+}
+
+async fn apply_all(
+    ledger: &Ledger,
+    changes: &[RowChange],
+    rows: &[Option<Vec<SqlValue>>],
+) -> Result<Transaction, LedgerError> {
     let mut transaction = within("begin a write transaction", ledger.pool.begin(Intent::Write)).await?;
     for (change, row) in changes.iter().zip(rows) {
         apply(&mut transaction, ledger.pool.dialect(), &ledger.sealer, change, row.as_deref().unwrap_or_default())
             .await?;
     }
-    within("commit changes", transaction.commit()).await
+    Ok(transaction)
 }
 
 async fn apply(

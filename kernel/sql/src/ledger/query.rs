@@ -8,14 +8,14 @@ use crate::value::{ColumnType, SqlValue};
 
 /// Query for rows of a table, or for their number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct RowQuery {
+pub(crate) struct RowQuery {
     shape: QueryShape,
     pub values: Vec<SqlValue>,
 }
 
 /// Query without its values. Queries of the same shape share a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct QueryShape {
+pub(crate) struct QueryShape {
     table: &'static Table,
     equal: Vec<ColumnFilter>,
     after: bool,

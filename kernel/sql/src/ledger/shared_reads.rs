@@ -36,7 +36,7 @@ const MAX_CACHED_QUERIES: usize = 4096;
 pub(super) const MAX_CACHED_ROWS: usize = 16;
 
 /// Rows as stored.
-pub(super) type SharedRows = Arc<Vec<Vec<SqlValue>>>;
+pub(crate) type SharedRows = Arc<Vec<Vec<SqlValue>>>;
 
 /// Query of a reader.
 pub(super) struct PendingQuery {
@@ -179,7 +179,7 @@ impl Drop for ReadSessionTask {
 }
 
 /// Transaction that reads one state of the database.
-struct ReadSession {
+pub(crate) struct ReadSession {
     transaction: Transaction,
     shared_reads: Arc<SharedReads>,
     /// Results of earlier queries, which cannot change within the transaction.
@@ -189,14 +189,31 @@ struct ReadSession {
 }
 
 impl ReadSession {
+    /// Begins a session that its caller alone uses.
+    pub(super) async fn begin(shared_reads: &Arc<SharedReads>) -> Result<ReadSession, LedgerError> {
+        shared_reads.counters.transactions.fetch_add(1, Ordering::Relaxed);
+        let transaction = within("begin a read transaction", shared_reads.pool.begin(Intent::Read)).await?;
+        Ok(ReadSession { transaction, shared_reads: Arc::clone(shared_reads), cache: HashMap::new(), failed: None })
+    }
+
+    /// Returns the transaction.
+    pub fn transaction(&mut self) -> &mut Transaction {
+        &mut self.transaction
+    }
+
+    /// Ends the session.
+    pub async fn end(self) {
+        // Nothing was written, and the pool drops a connection whose transaction did not end.
+        let _ = within("end the read transaction", self.transaction.rollback()).await;
+    }
+
     /// Runs queries until all handles are dropped.
     async fn answer_all(mut self, mut wanted: mpsc::Receiver<PendingQuery>) {
         let mut batch = Vec::new();
         while wanted.recv_many(&mut batch, MAX_WAITING_QUERIES).await > 0 {
             self.answer(std::mem::take(&mut batch)).await;
         }
-        // Nothing was written, and the pool drops a connection whose transaction did not end.
-        let _ = within("end the read transaction", self.transaction.rollback()).await;
+        self.end().await;
     }
 
     async fn answer(&mut self, batch: Vec<PendingQuery>) {
@@ -238,7 +255,11 @@ impl ReadSession {
     }
 
     /// Runs queries of one shape.
-    async fn run_queries(&mut self, shape: &QueryShape, queries: &[RowQuery]) -> Result<Vec<SharedRows>, LedgerError> {
+    pub async fn run_queries(
+        &mut self,
+        shape: &QueryShape,
+        queries: &[RowQuery],
+    ) -> Result<Vec<SharedRows>, LedgerError> {
         if let Some(failed) = &self.failed {
             return Err(failed.to_shared());
         }

@@ -103,7 +103,7 @@ fn key_filter<R: Row>(key: &RowKey) -> Filter {
 }
 
 /// Reads the result of a count query.
-pub(super) fn read_count(rows: &[Vec<SqlValue>]) -> u64 {
+pub(crate) fn read_count(rows: &[Vec<SqlValue>]) -> u64 {
     match rows.first().map(Vec::as_slice) {
         Some([SqlValue::Integer(Some(count))]) => u64::try_from(*count).unwrap_or_default(),
         _ => 0,
