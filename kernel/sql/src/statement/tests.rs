@@ -41,6 +41,7 @@ crate::rows! {
 #[test]
 fn tables_are_in_the_order_of_their_declaration() {
     assert_eq!(TABLES.iter().map(|table| table.name).collect::<Vec<_>>(), ["sync", "access", "name"]);
+    assert_eq!(STORED_TABLES.iter().map(|table| table.name).collect::<Vec<_>>(), ["sync", "access", "name"]);
 }
 
 #[test]
