@@ -13,7 +13,7 @@ use crate::ledger::Ledger;
 use crate::pool::Pool;
 
 /// Channel of the trigger's NOTIFY.
-const CHANNEL: &str = "switchboard_sql";
+const CHANNEL: &str = "switchboard_ledger";
 
 /// Interval of checks whether another process has written to the file.
 const FILE_POLL_INTERVAL: Duration = Duration::from_millis(500);
