@@ -218,7 +218,7 @@ fn is_wanted(config: &Config) -> bool {
 
 /// Returns the default limits: shorter delays than for other operators, since a sync takes several steps.
 pub fn limits() -> Limits {
-    Limits { debounce: DEBOUNCE, cool_down: COOL_DOWN, timeout: TIMEOUT, ..Limits::default() }
+    Limits { debounce: Some(DEBOUNCE), cool_down: Some(COOL_DOWN), timeout: TIMEOUT, ..Limits::default() }
 }
 
 /// Installs the CRDs of Argo CD where they are missing; those of a real Argo CD are kept.

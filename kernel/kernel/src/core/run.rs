@@ -207,7 +207,7 @@ impl Core {
         let mut writes = result.writes;
         let wanted = writes.iter().filter(|write| write.result == WriteResult::Skipped).count();
         // A dry run is not charged: it changes nothing, so a write held back once would be held back forever.
-        let allowed = if self.dry_run { wanted } else { self.scheduler.spend(now, &unit.operator, wanted) };
+        let allowed = if self.dry_run { wanted } else { self.scheduler.spend(now, unit, wanted) };
         let granted = (if self.dry_run { 0 } else { allowed.min(wanted) }, self.scheduler.now());
         let held = hold_back(&mut writes, allowed);
         let pending = DecidedRun {
@@ -272,6 +272,7 @@ impl Core {
         let (causes, saw_rejection) = (running.causes.clone(), !running.rejected_writes.is_empty());
         let findings = self.record_writes(now, unit, (&pending.reads, &causes, saw_rejection), &executed);
         self.refund_unwritten(unit, pending.granted, &executed);
+        self.record_write_time(now, &executed, write_us);
         let (mut writes, executed) = split(executed);
         let held = pending.over_budget.len();
         writes.extend(pending.over_budget);
@@ -284,6 +285,9 @@ impl Core {
         let ended = if gone { RunEnd::Gone } else { ended };
         let outcome = RunOutcome::Decided { writes, status: pending.status };
         let finished = self.close(now, unit, outcome, &pending.reads, pending.decide_us, write_us, ended, findings);
+        if let RunOutcome::Decided { writes, .. } = &finished.decision.outcome {
+            self.continue_after_writes(now, unit, writes);
+        }
         if gone {
             self.forget(unit);
         }
@@ -326,15 +330,9 @@ impl Core {
             hosted.counters.failures += u64::from(matches!(ended, RunEnd::Failed));
         }
         self.scheduler.finish(now, unit, ended);
-        let missed: Vec<Cause> = self
-            .recent
-            .iter()
-            .filter(|(number, _)| *number > running.seen)
-            .filter_map(|(_, change)| triggers::cause_of(reads, change))
-            .collect();
-        for cause in missed {
-            self.trigger(now, unit, cause);
-        }
+        let since = self.recent.iter().filter(|(number, _)| *number > running.seen);
+        let missed = since.filter_map(|(_, change)| Some((triggers::cause_of(reads, change)?, change.clone())));
+        self.trigger_by_missed(now, unit, missed.collect());
         if self.changes_forgotten > running.seen || self.was_unwatched(running.id, reads) {
             // A forgotten change may concern what the run has read.
             self.trigger(now, unit, Cause::Resync);
