@@ -45,11 +45,11 @@ fn operators(client: &Client) -> (Host, Handle) {
     let settings = HostSettings {
         clusters: BTreeMap::from([(name.clone(), client.clone())]),
         topology: Topology::standalone(&name),
-        global: GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() },
+        global: GlobalLimits { requests_per_second: Some(u32::MAX), ..GlobalLimits::default() },
         journal: Journal::in_memory(JournalLimits::default()),
         dry_run: false,
     };
-    let limits = Limits { writes_per_second: u32::MAX, writes_per_minute: u32::MAX, ..Limits::default() };
+    let limits = Limits { writes_per_second: Some(u32::MAX), writes_per_minute: Some(u32::MAX), ..Limits::default() };
     let operators = switchboard_plugs::operators(switchboard_plugs::plug::PlugOptions::default())
         .into_iter()
         .map(|operator| (operator, limits.clone()))

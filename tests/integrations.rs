@@ -93,7 +93,7 @@ impl ManagerFixture {
         let settings = HostSettings {
             clusters: BTreeMap::from([(cluster.clone(), self.client.clone())]),
             topology: Topology::standalone(&ClusterName::new("elsewhere")),
-            global: GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() },
+            global: GlobalLimits { requests_per_second: Some(u32::MAX), ..GlobalLimits::default() },
             journal: Journal::in_memory(JournalLimits::default()),
             dry_run: false,
         };

@@ -39,7 +39,7 @@ fn settings(client: &Client, journal: Journal) -> HostSettings {
     HostSettings {
         clusters: BTreeMap::from([(name.clone(), client.clone())]),
         topology: Topology::standalone(&name),
-        global: GlobalLimits { requests_per_second: 1000, ..GlobalLimits::default() },
+        global: GlobalLimits { requests_per_second: Some(1000), ..GlobalLimits::default() },
         journal,
         dry_run: false,
     }
@@ -47,7 +47,8 @@ fn settings(client: &Client, journal: Journal) -> HostSettings {
 
 impl RunningKernel {
     fn start(client: &Client, operators: Vec<Arc<dyn Operator>>, journal: Journal) -> Self {
-        let limits = Limits { debounce: Duration::ZERO, cool_down: Duration::from_millis(5), ..Limits::default() };
+        let limits =
+            Limits { debounce: Some(Duration::ZERO), cool_down: Some(Duration::from_millis(5)), ..Limits::default() };
         let operators = operators.into_iter().map(|operator| (operator, limits.clone())).collect();
         let (host, handle) = Host::new(settings(client, journal), operators);
         Self { handle, host: tokio::spawn(host.run()) }
@@ -283,7 +284,7 @@ async fn writes_that_change_nothing_cost_no_budget() {
     let greeted = async || (first.operator("greeter").await.writes >= CONFIG_MAP_COUNT as u64).then_some(());
     eventually("all are greeted", greeted).await;
     first.stop().await;
-    let tight = Limits { writes_per_second: 2, writes_per_minute: 2, max_concurrent: 1, ..Limits::none() };
+    let tight = Limits { writes_per_second: Some(2), writes_per_minute: Some(2), max_concurrent: 1, ..Limits::none() };
     let kernel = settle(tight, CONFIG_MAP_COUNT as u64).await;
     assert_eq!(kernel.operator("greeter").await.writes, 0);
     kernel.stop().await;

@@ -61,10 +61,12 @@ fn waits() -> Vec<Wait> {
         Wait::Debounced { until },
         Wait::CoolingDown { until },
         Wait::OutOfBudget { until },
+        Wait::WritesSpent { until },
         Wait::BackingOff { until, failures: 2 },
         Wait::Slowed { until },
         Wait::Full { running: 3 },
         Wait::RequestsSpent { until },
+        Wait::Paced { until, writes_per_second: 50 },
         Wait::MemorySpent,
         Wait::NotCached { missing: vec![table] },
         Wait::AwaitingCache { object, until },
@@ -77,10 +79,12 @@ fn waits() -> Vec<Wait> {
             | Wait::Debounced { .. }
             | Wait::CoolingDown { .. }
             | Wait::OutOfBudget { .. }
+            | Wait::WritesSpent { .. }
             | Wait::BackingOff { .. }
             | Wait::Slowed { .. }
             | Wait::Full { .. }
             | Wait::RequestsSpent { .. }
+            | Wait::Paced { .. }
             | Wait::MemorySpent
             | Wait::NotCached { .. }
             | Wait::AwaitingCache { .. }

@@ -26,15 +26,15 @@ impl CaseKernel {
         let settings = HostSettings {
             clusters: BTreeMap::from([(name.clone(), client.clone())]),
             topology: Topology::standalone(&name),
-            global: GlobalLimits { requests_per_second: 10_000, max_concurrent: 8, ..GlobalLimits::default() },
+            global: GlobalLimits { requests_per_second: Some(10_000), max_concurrent: 8, ..GlobalLimits::default() },
             journal: Journal::open(&folder.join("journal"), JournalLimits::default()).unwrap(),
             dry_run: false,
         };
         let limits = Limits {
-            debounce: Duration::ZERO,
-            cool_down: Duration::from_millis(5),
-            writes_per_second: 10_000,
-            writes_per_minute: 600_000,
+            debounce: Some(Duration::ZERO),
+            cool_down: Some(Duration::from_millis(5)),
+            writes_per_second: Some(10_000),
+            writes_per_minute: Some(600_000),
             backoff_first: Duration::from_millis(100),
             backoff_max: Duration::from_secs(2),
             ..Limits::default()

@@ -197,7 +197,7 @@ async fn once(
     let settings = HostSettings {
         clusters: clusters.clients.clone().into_iter().chain(apart.cluster).collect(),
         topology: config.topology.clone(),
-        global: GlobalLimits { requests_per_second: u32::MAX, ..config.limits.clone() },
+        global: GlobalLimits { requests_per_second: Some(u32::MAX), ..config.limits.clone() },
         journal: Journal::in_memory(JournalLimits::default()),
         dry_run: true,
     };

@@ -155,6 +155,12 @@ impl Arbiter {
         }
     }
 
+    /// Whether the unit itself made this change of an object, or deleted the object.
+    pub fn is_own_change(&self, unit: &UnitId, object: &ObjectKey, revision: u64) -> bool {
+        self.contention.is_own_revision(unit, object, Some(revision))
+            || self.contention.is_own_revision(unit, object, None)
+    }
+
     /// Forgets a unit that no longer exists.
     pub fn forget(&mut self, unit: &UnitId) {
         self.contention.forget(unit);

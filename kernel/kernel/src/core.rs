@@ -10,6 +10,7 @@
 
 mod abandoned;
 mod counters;
+mod echo;
 mod opening;
 mod panics;
 mod pending_writes;
@@ -294,17 +295,7 @@ impl Core {
     }
 
     fn apply_change(&mut self, now: Timestamp, change: ObjectChange, first: bool) {
-        for unit in self.unit_index.units_of(&change) {
-            let cause = if first {
-                Cause::Started
-            } else {
-                Cause::Changed { object: change.key.clone(), revision: change.revision }
-            };
-            self.trigger(now, &unit, cause);
-        }
-        for (unit, cause) in self.triggers.triggered(&change) {
-            self.trigger(now, &unit, cause);
-        }
+        self.trigger_readers(now, &change, first);
         for unit in self.pending_writes.observe(&change) {
             self.scheduler.release(now, &unit);
         }
@@ -320,6 +311,11 @@ impl Core {
     fn trigger(&mut self, now: Timestamp, unit: &UnitId, cause: Cause) {
         self.unit_statuses.ensure(now, unit);
         self.scheduler.trigger(now, unit, cause);
+    }
+
+    /// Records that an API server returned 429.
+    pub fn throttle(&mut self, now: Timestamp) {
+        self.scheduler.throttle(now);
     }
 
     /// Returns all commands that are due.

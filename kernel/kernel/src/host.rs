@@ -105,7 +105,7 @@ impl Host {
         let next: DecisionId = settings.journal.next_id();
         let mut journal = settings.journal;
         journal.set_topology(&settings.topology);
-        let rate_limiter = RateLimiter::per_second(settings.global.requests_per_second);
+        let rate_limiter = RateLimiter::of(settings.global.requests_per_second);
         let mut core = Core::new(now, now.0, settings.topology, settings.global, next);
         if settings.dry_run {
             core.set_dry_run();
@@ -259,6 +259,9 @@ impl Host {
 
     fn handle_report(&mut self, report: RunReport) {
         let now = self.clock.now();
+        if self.rate_limiter.take_throttled() {
+            self.core.throttle(now);
+        }
         match report {
             RunReport::Decided { unit, id, result: decided } => {
                 match self.core.finish_decide(now, &unit, id, decided) {

@@ -64,6 +64,18 @@ impl Object {
         settled(self) == settled(other)
     }
 
+    /// Whether two states of an object differ at most in their revision, so that no operator can see a difference.
+    pub fn equal_ignoring_revision(&self, other: &Object) -> bool {
+        let content = |object: &Object| {
+            let mut value = object.full_value();
+            if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata.remove("resourceVersion");
+            }
+            value
+        };
+        content(self) == content(other)
+    }
+
     /// Returns the labels.
     pub fn labels(&self) -> Map {
         #[derive(serde::Deserialize, Default)]

@@ -10,7 +10,7 @@
 //! sent, retries included.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -22,7 +22,7 @@ use crate::timestamp::Timestamp;
 /// No limit.
 const UNLIMITED: u32 = u32::MAX;
 
-/// Limits the number of requests in any second. Clones share the limit.
+/// Limits the number of requests in any second, and collects the responses 429. Clones share both.
 ///
 /// # Guarantees
 /// - The number of requests never exceeds the limit in any second. // test: guarantees_no_second_sees_more_than_the_limit
@@ -33,6 +33,7 @@ pub struct RateLimiter(Arc<LimiterState>);
 #[derive(Debug)]
 struct LimiterState {
     limit: AtomicU32,
+    throttled: AtomicBool,
     began: Instant,
     /// Tokio grants its lock in order of arrival; the next request holds it.
     passed: Mutex<BudgetWindow>,
@@ -54,12 +55,29 @@ impl RateLimiter {
     pub fn per_second(per_second: u32) -> Self {
         let (limit, passed) =
             (AtomicU32::new(per_second.max(1)), Mutex::new(BudgetWindow::new(Duration::from_secs(1))));
-        Self(Arc::new(LimiterState { limit, began: Instant::now(), passed }))
+        Self(Arc::new(LimiterState { limit, throttled: AtomicBool::new(false), began: Instant::now(), passed }))
     }
 
-    /// Changes the limit, also for requests that already wait, from the next request on.
-    pub fn set_limit(&self, per_second: u32) {
-        self.0.limit.store(per_second.max(1), Ordering::Relaxed);
+    /// Creates a rate limiter with this limit; without one for `None`.
+    pub fn of(per_second: Option<u32>) -> Self {
+        Self::per_second(per_second.unwrap_or(UNLIMITED))
+    }
+
+    /// Changes the limit, also for requests that already wait, from the next request on. `None` removes it.
+    pub fn set_limit(&self, per_second: Option<u32>) {
+        self.0.limit.store(per_second.unwrap_or(UNLIMITED).max(1), Ordering::Relaxed);
+    }
+
+    /// Records the status code of a response.
+    pub fn record_status(&self, code: u16) {
+        if code == 429 {
+            self.0.throttled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether an API server has returned 429 since the last call.
+    pub fn take_throttled(&self) -> bool {
+        self.0.throttled.swap(false, Ordering::Relaxed)
     }
 
     /// Waits until another request may be sent. Call it before measuring the request's duration, which should not

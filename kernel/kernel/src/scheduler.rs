@@ -1,5 +1,7 @@
 //! Scheduler of runs: a state machine over time, which is passed in.
 
+mod brake;
+mod bucket;
 mod jitter;
 mod queue;
 mod selection;
@@ -20,10 +22,13 @@ use crate::resource::ObjectKey;
 use crate::state::{OperatorPause, Wait};
 use crate::timestamp::Timestamp;
 
+pub use brake::SlowServer;
 pub use unit::RunEnd;
 
+use brake::Brake;
 use jitter::Jitter;
-use queue::{OperatorQueue, count};
+use queue::OperatorQueue;
+use unit::TriggerOrigin;
 use window::BudgetWindow;
 
 /// Time for which an operator that wanted to write keeps its claim to a share of the requests.
@@ -32,16 +37,20 @@ const CLAIM: Duration = Duration::from_secs(2);
 /// Schedules the runs of units. It runs nothing itself and has no clock: every call passes the time.
 ///
 /// - *Debounce* counts from the first change; later ones never postpone it. Runs requested by a user are not
-///   debounced, nor are runs whose missing kinds are all cached.
+///   debounced, nor are runs whose missing kinds are all cached. Without a fixed debounce, it applies only to changes of a
+///   burst: neither to the first change after quiet, nor to the unit's own writes.
 /// - *Cool-down* applies between the end of a unit's run and the start of its next one. A cool-down of the whole operator would
 ///   delay units because of unrelated ones; for an operator with a single unit both are the same. A run that waits for a kind
-///   decides nothing, so no cool-down follows it.
+///   decides nothing, so no cool-down follows it. Without a fixed cool-down, a unit has a number of runs without rest, and
+///   gets one back per cool-down: the steps of one piece of work follow each other at once, and a loop does not.
 /// - *Backoff* follows only failures. It ends with any run that does not fail, except one that waits for a kind. A change by
 ///   another writer may fix the error, so it shortens the backoff to [`Limits::backoff_first`]; not further, because the unit
 ///   itself may have caused the change.
 /// - *Budget*: a unit starts only if its operator has a write left for each active run and one for the new run. So the first
-///   in the queue gets the first write that is available again, and no unit keeps deciding in vain.
+///   in the queue gets the first write that is available again, and no unit keeps deciding in vain. Without a budget of
+///   the operator, each unit has one, so that a flood delays only the unit that causes it.
 /// - *Requests* over all operators are shared: operators that want to write at the same time get equal parts of a second.
+///   Without a limit, a rate applies that follows the API servers (`brake.rs`), and operators take turns.
 /// - *Fairness*: operators take turns; units of one operator run in the order in which they became due. One operator alone
 ///   never uses the last slot. If an operator's run timed out, it has one slot until one of its runs finishes in time.
 /// - *Memory*: a run waits until its estimate fits, and no later run overtakes the longest waiting one.
@@ -52,6 +61,7 @@ const CLAIM: Duration = Duration::from_secs(2);
 /// # Guarantees
 /// - The number of active runs never exceeds the maximum, of all and of each operator. // test: guarantees_never_more_than_the_maximum_at_once
 /// - A unit never runs before the end of its cool-down.                     // test: guarantees_never_sooner_than_the_cool_down
+/// - Without one, it never runs more often than its burst and the refill.   // test: guarantees_adaptive_runs_are_bounded
 /// - No change is lost: a run starts after it.                              // test: guarantees_no_change_is_lost
 /// - A unit never has two runs at the same time.                            // test: guarantees_no_unit_twice_at_a_time
 /// - Hung runs leave slots for others.                                      // test: guarantees_hung_runs_leave_slots_for_others
@@ -66,6 +76,8 @@ pub struct Scheduler {
     operators: BTreeMap<OperatorName, OperatorQueue>,
     running: BTreeMap<UnitId, RunningSlot>,
     requests: BudgetWindow,
+    /// Rate of the requests without a limit.
+    brake: Brake,
     /// Operator whose unit was started last.
     last_operator: Option<OperatorName>,
     arrivals: u64,
@@ -98,6 +110,7 @@ impl Scheduler {
             operators: BTreeMap::new(),
             running: BTreeMap::new(),
             requests: BudgetWindow::new(Duration::from_secs(1)),
+            brake: Brake::default(),
             last_operator: None,
             arrivals: 0,
         }
@@ -145,9 +158,18 @@ impl Scheduler {
 
     /// Triggers a unit. If it is running, it runs again afterwards. Units of unknown operators are ignored.
     pub fn trigger(&mut self, now: Timestamp, unit: &UnitId, cause: Cause) {
+        self.trigger_from(now, unit, cause, TriggerOrigin::Other);
+    }
+
+    /// Triggers a unit like [`Scheduler::trigger`], because its own write was observed: the next step of its work.
+    pub fn trigger_next_step(&mut self, now: Timestamp, unit: &UnitId, cause: Cause) {
+        self.trigger_from(now, unit, cause, TriggerOrigin::OwnWrite);
+    }
+
+    fn trigger_from(&mut self, now: Timestamp, unit: &UnitId, cause: Cause, origin: TriggerOrigin) {
         let now = self.tick(now);
         let Some(queue) = self.operators.get_mut(&unit.operator).filter(|queue| !queue.removed) else { return };
-        queue.units.entry(unit.unit.clone()).or_default().trigger(now, cause);
+        queue.units.entry(unit.unit.clone()).or_default().trigger(now, cause, origin);
         queue.requeue(&unit.unit, &mut self.arrivals);
     }
 
@@ -156,6 +178,15 @@ impl Scheduler {
         let now = self.tick(now);
         let Some(queue) = self.operators.get_mut(&unit.operator).filter(|queue| !queue.removed) else { return };
         queue.units.entry(unit.unit.clone()).and_modify(|entry| entry.skip_debounce(now));
+        queue.requeue(&unit.unit, &mut self.arrivals);
+    }
+
+    /// Treats the pending causes of a unit as the next step of its work if all of them are its own writes, so that no
+    /// debounce applies.
+    pub fn recognize_own_writes(&mut self, now: Timestamp, unit: &UnitId, is_own: &dyn Fn(&Cause) -> bool) {
+        let now = self.tick(now);
+        let Some(queue) = self.operators.get_mut(&unit.operator).filter(|queue| !queue.removed) else { return };
+        queue.units.entry(unit.unit.clone()).and_modify(|entry| entry.recognize_own_writes(now, is_own));
         queue.requeue(&unit.unit, &mut self.arrivals);
     }
 
@@ -235,31 +266,66 @@ impl Scheduler {
         }
     }
 
-    /// Returns how many of the wanted writes may be made now, and charges the budget for them.
-    pub fn spend(&mut self, now: Timestamp, name: &OperatorName, wanted: usize) -> usize {
+    /// Returns how many of the unit's writes may be made now, and charges the budgets for them.
+    ///
+    /// A fixed limit is never exceeded. The adaptive rate of all operators may be, by the writes of active runs: a run that
+    /// writes only a part would decide again, and later runs wait longer instead.
+    pub fn spend(&mut self, now: Timestamp, unit: &UnitId, wanted: usize) -> usize {
         let now = self.tick(now);
-        if wanted == 0 || !self.operators.contains_key(name) {
+        if wanted == 0 || !self.operators.contains_key(&unit.operator) {
             return 0;
         }
-        let limit = count(self.global.writes_per_second());
-        let claims = |(other, queue): &(&OperatorName, &OperatorQueue)| {
-            *other == name || queue.last_spend.is_some_and(|at| now.since(at) < CLAIM)
-        };
-        let claimants = self.operators.iter().filter(claims).count().max(1);
-        let Some(queue) = self.operators.get_mut(name) else { return 0 };
+        let share = self.request_share(now, &unit.operator);
+        let Some(queue) = self.operators.get_mut(&unit.operator) else { return 0 };
         queue.last_spend = Some(now);
-        let share = (limit / claimants).max(1).saturating_sub(queue.writes_spent(now));
-        let granted = wanted.min(queue.writes_left(now)).min(self.requests.left(now, limit)).min(share);
-        queue.spend(now, granted);
+        let granted = wanted.min(queue.writes_left(now, &unit.unit)).min(share.unwrap_or(usize::MAX));
+        queue.spend(now, &unit.unit, granted);
+        queue.requeue(&unit.unit, &mut self.arrivals);
         self.requests.spend(now, granted);
         granted
     }
 
+    /// Returns how many writes the request limit leaves for an operator; `None` without a limit.
+    fn request_share(&self, now: Timestamp, name: &OperatorName) -> Option<usize> {
+        self.global.requests_per_second?;
+        let limit = self.request_budget();
+        let claims = |(other, queue): &(&OperatorName, &OperatorQueue)| {
+            *other == name || queue.last_spend.is_some_and(|at| now.since(at) < CLAIM)
+        };
+        let claimants = self.operators.iter().filter(claims).count().max(1);
+        let spent = self.operators.get(name).map_or(0, |queue| queue.writes_spent(now));
+        Some((limit / claimants).max(1).saturating_sub(spent).min(self.requests.left(now, limit)))
+    }
+
     /// Refunds writes granted at that time that changed nothing or were not sent. The requests stay charged.
-    pub fn refund(&mut self, name: &OperatorName, granted: Timestamp, count: usize) {
-        if let Some(queue) = self.operators.get_mut(name) {
-            queue.refund(granted, count);
+    pub fn refund(&mut self, unit: &UnitId, granted: Timestamp, count: usize) {
+        if let Some(queue) = self.operators.get_mut(&unit.operator) {
+            queue.refund(granted, &unit.unit, count);
+            queue.requeue(&unit.unit, &mut self.arrivals);
         }
+    }
+
+    /// Records the average duration of a run's writes, which the adaptive rate follows.
+    pub fn record_write_time(&mut self, now: Timestamp, write: Duration) {
+        let now = self.tick(now);
+        if self.global.requests_per_second.is_none() {
+            let used = self.requests.left(now, self.request_budget()) == 0;
+            self.brake.record(now, write, used);
+        }
+    }
+
+    /// Records that an API server returned 429.
+    pub fn throttle(&mut self, now: Timestamp) {
+        let now = self.tick(now);
+        if self.global.requests_per_second.is_none() {
+            self.brake.throttle(now);
+        }
+    }
+
+    /// Returns the rate of writes and its reason while slow API servers keep it low.
+    pub fn slowed_by_servers(&self) -> Option<(u32, SlowServer)> {
+        let reason = self.brake.reason().filter(|_| self.global.requests_per_second.is_none())?;
+        Some((self.brake.writes_per_second(), reason))
     }
 
     /// Returns the latest time that was passed in.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::decision::{Cause, DecisionId};
 use crate::operator::{OperatorName, Unit, UnitId};
 use crate::resource::{ObjectKey, TableKey};
+use crate::scheduler::SlowServer;
 use crate::timestamp::Timestamp;
 
 use decide_times::DecideTimes;
@@ -74,6 +75,11 @@ pub enum Wait {
         /// Number of failed runs in a row.
         failures: u32,
     },
+    /// The unit has made as many writes as one unit may. Only for operators without a write budget.
+    WritesSpent {
+        /// End of the wait.
+        until: Timestamp,
+    },
     /// The unit is slowed, because it is in a hot loop or field conflict.
     Slowed {
         /// End of the wait.
@@ -88,6 +94,14 @@ pub enum Wait {
     RequestsSpent {
         /// End of the wait.
         until: Timestamp,
+    },
+    /// All operators write as fast as the API servers accept. Only without a request limit.
+    #[serde(rename_all = "camelCase")]
+    Paced {
+        /// End of the wait.
+        until: Timestamp,
+        /// Current rate of writes.
+        writes_per_second: u32,
     },
     /// Running operator processes use all the allowed memory.
     MemorySpent,
@@ -141,6 +155,32 @@ pub struct KernelState {
     /// Number of decisions since the start that could not be recorded.
     #[serde(default)]
     pub unrecorded: u64,
+    /// Reduced rate of writes while API servers are slow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowed: Option<SlowedWrites>,
+}
+
+/// Reduced rate of writes of all operators.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SlowedWrites {
+    /// Maximum number of writes in any second.
+    pub writes_per_second: u32,
+    /// Reason of the last decrease.
+    pub because: SlowServer,
+}
+
+/// Formats as `writes are slowed to 50 per second: API servers return 429`.
+impl fmt::Display for SlowedWrites {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "writes are slowed to {} per second: ", self.writes_per_second)?;
+        match self.because {
+            SlowServer::TooManyRequests => f.write_str("API servers return 429"),
+            SlowServer::Latency { fastest_ms, usual_ms } => {
+                write!(f, "the fastest write takes {fastest_ms}ms, usually {usual_ms}ms")
+            }
+        }
+    }
 }
 
 /// State of an operator.

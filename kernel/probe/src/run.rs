@@ -122,7 +122,7 @@ pub async fn run(setup: &RunSetup<'_>, fault: &Fault) -> Result<FinalState, RunF
 }
 
 fn core(now: Timestamp, next: DecisionId, factory: &OperatorFactory, rows: &mut RunRows) -> Core {
-    let global = GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() };
+    let global = GlobalLimits { requests_per_second: Some(u32::MAX), ..GlobalLimits::default() };
     let limits =
         Limits { backoff_first: BACKOFF_FIRST, backoff_max: BACKOFF_MAX, resync: Some(RESYNC), ..Limits::none() };
     let mut core = Core::new(now, 1, Topology::standalone(&run_cluster::name()), global, next);

@@ -35,7 +35,7 @@ impl OperatorFamily for EngineFamily {
 
     /// Returns shorter delays than those of other operators, since a sync takes several steps.
     fn limits(&self) -> Limits {
-        Limits { debounce: DEBOUNCE, cool_down: COOL_DOWN, timeout: TIMEOUT, ..Limits::default() }
+        Limits { debounce: Some(DEBOUNCE), cool_down: Some(COOL_DOWN), timeout: TIMEOUT, ..Limits::default() }
     }
 
     fn operator(&self, name: &str) -> Option<Arc<dyn Operator>> {

@@ -6,12 +6,7 @@ use switchboard_sql::{AdoptedProgram, DatabaseSchema, MigrationStep};
 /// Tables and migration steps of the GitOps Service. The first step consists of the tables of managed-gitops.
 pub static SCHEMA: DatabaseSchema = DatabaseSchema {
     tables: &[rows::TABLES, fleet::TABLES, tenant_clusters::TABLES, settings::TABLES],
-    row_tables: &[
-        rows::STORED_TABLES,
-        fleet::STORED_TABLES,
-        tenant_clusters::STORED_TABLES,
-        settings::STORED_TABLES,
-    ],
+    row_tables: &[rows::STORED_TABLES, fleet::STORED_TABLES, tenant_clusters::STORED_TABLES, settings::STORED_TABLES],
     steps: STEPS,
     adopts: Some(AdoptedProgram { name: "managed-gitops", version: 20 }),
 };

@@ -25,10 +25,10 @@ const DECISION_TIMEOUT: Duration = Duration::from_secs(60);
 /// There is no periodic resync: the change stream triggers units, and an unchanged deployment causes no queries.
 pub fn limits() -> Limits {
     Limits {
-        debounce: DEBOUNCE,
-        cool_down: COOLDOWN,
-        writes_per_second: WRITES_PER_SECOND,
-        writes_per_minute: WRITES_PER_MINUTE,
+        debounce: Some(DEBOUNCE),
+        cool_down: Some(COOLDOWN),
+        writes_per_second: Some(WRITES_PER_SECOND),
+        writes_per_minute: Some(WRITES_PER_MINUTE),
         resync: None,
         backoff_first: Duration::from_millis(500),
         backoff_max: BACKOFF_MAX,
@@ -40,5 +40,5 @@ pub fn limits() -> Limits {
 
 /// Returns the limits of a process that only hosts roles.
 pub fn global() -> GlobalLimits {
-    GlobalLimits { max_concurrent: 2 * MAX_CONCURRENT, requests_per_second: 4000, ..GlobalLimits::default() }
+    GlobalLimits { max_concurrent: 2 * MAX_CONCURRENT, requests_per_second: Some(4000), ..GlobalLimits::default() }
 }

@@ -97,7 +97,7 @@ impl IntegrationsPlan {
         let settings = HostSettings {
             clusters: BTreeMap::from([(cluster.clone(), client)]),
             topology: config.topology.clone(),
-            global: GlobalLimits { requests_per_second: u32::MAX, ..config.limits.clone() },
+            global: GlobalLimits { requests_per_second: Some(u32::MAX), ..config.limits.clone() },
             journal: Journal::in_memory(JournalLimits::default()),
             dry_run: true,
         };

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(config.operators.len(), 1);
         let greeter = config.operators.values().next().unwrap();
         assert!(greeter.enabled, "--only enables the operator");
-        assert_eq!(greeter.limits().debounce, std::time::Duration::from_secs(3));
+        assert_eq!(greeter.limits().debounce, Some(std::time::Duration::from_secs(3)));
     }
 
     /// A `run` with the same file may be active at the same time.

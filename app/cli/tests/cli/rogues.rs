@@ -2,10 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Instant;
 
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{ListParams, PostParams};
 
 use crate::process::CONTEXT;
 use crate::up_process::{UpProcess, ask, eventually};
@@ -21,6 +22,18 @@ operators:
   rogue-blue: {debounce: 0s, coolDown: 0s}
 ";
 
+/// Configuration of all of them without limits, except for the timeout, which only shortens the test.
+const WITH_DEFAULTS: &str = "operators:
+  greeter: {}
+  rogue-panics: {}
+  rogue-hangs: {timeout: 100ms}
+  rogue-floods: {}
+  rogue-loops: {}
+  rogue-red: {}
+  rogue-blue: {}
+  rogue-remembers: {}
+";
+
 /// Reads the metrics from the address in the output.
 fn metrics(running: &UpProcess) -> String {
     let stderr_text = running.log();
@@ -30,6 +43,55 @@ fn metrics(running: &UpProcess) -> String {
     let mut page = String::new();
     stream.read_to_string(&mut page).unwrap();
     page
+}
+
+#[tokio::test]
+async fn rogues_with_default_limits_are_slowed_and_named() {
+    let running = UpProcess::up(WITH_DEFAULTS);
+    let began = Instant::now();
+    let reasons = [
+        ("rogue-floods", "exceeds its write budget by "),
+        ("rogue-loops", "keeps writing .data.count of configmaps/default/counter although nothing"),
+        ("rogue-red", "both set .data.colour of configmaps/default/flag in turns"),
+        ("rogue-blue", "both set .data.colour of configmaps/default/flag in turns"),
+        ("rogue-panics", "panicked: this operator panics on purpose"),
+        ("rogue-hangs", "rogue-hangs do not come to an end"),
+    ];
+    for (rogue, reason) in reasons {
+        let named = |row: &serde_json::Value| {
+            row["state"] == "Failing" && row["reason"].as_str().is_some_and(|text| text.contains(reason))
+        };
+        running.row(rogue, named).await;
+        let waits = match rogue {
+            "rogue-floods" => Some("writesSpent"),
+            "rogue-loops" | "rogue-red" => Some("slowed"),
+            _ => None,
+        };
+        if let Some(waits) = waits {
+            running.waits(rogue, waits).await;
+        }
+    }
+    // The flood delays no other operator.
+    running.words().await;
+    running.guest("ada").await;
+    assert_eq!(running.greeting("ada").await, "Good day, ada!");
+    // Neither the loop nor the conflict may have written more than a few times.
+    for rogue in ["rogue-loops", "rogue-red", "rogue-blue"] {
+        let row = running.row(rogue, |_| true).await;
+        let most = 10 + began.elapsed().as_secs();
+        assert!(row["writes"].as_u64().is_some_and(|writes| writes <= most), "{row}");
+    }
+    // Decisions from memory cannot be replayed.
+    let question = serde_json::json!({"metadata": {"name": "question"}});
+    let question = serde_json::from_value(question).unwrap();
+    running.maps().await.create(&PostParams::default(), &question).await.unwrap();
+    let decision = eventually("the answer in the journal", || async {
+        let decision = running.json(&["why", "configmap/answer"])["lastWrite"]["decision"].clone();
+        decision.is_u64().then(|| decision.to_string())
+    })
+    .await;
+    let replayed = running.ask(&["replay", &decision]);
+    assert_eq!(replayed.status.code(), Some(2), "{replayed:?}");
 }
 
 #[tokio::test]

@@ -45,11 +45,12 @@ impl ConsoleFixture {
         let settings = switchboard_kernel::host::HostSettings {
             clusters: BTreeMap::from([(name.clone(), client.clone())]),
             topology: Topology::standalone(&name),
-            global: GlobalLimits { requests_per_second: 1000, ..GlobalLimits::default() },
+            global: GlobalLimits { requests_per_second: Some(1000), ..GlobalLimits::default() },
             journal: Journal::in_memory(JournalLimits::default()),
             dry_run: false,
         };
-        let limits = Limits { debounce: Duration::ZERO, cool_down: Duration::from_millis(5), ..Limits::default() };
+        let limits =
+            Limits { debounce: Some(Duration::ZERO), cool_down: Some(Duration::from_millis(5)), ..Limits::default() };
         let (host, handle) = Host::new(settings, vec![(Arc::new(Greeter), limits)]);
         tokio::spawn(host.run());
         let hosts = AllowedHosts::new("127.0.0.1:7467".parse().unwrap(), Vec::new());

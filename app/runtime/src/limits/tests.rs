@@ -56,10 +56,10 @@ fn every_limit() -> (&'static str, Limits) {
                 backoff: {first: 16s, max: 17s}, timeout: 18s, maxConcurrent: 19, memory: 20Mi}";
     let seconds = Duration::from_secs;
     let limits = Limits {
-        debounce: seconds(11),
-        cool_down: seconds(12),
-        writes_per_second: 13,
-        writes_per_minute: 14,
+        debounce: Some(seconds(11)),
+        cool_down: Some(seconds(12)),
+        writes_per_second: Some(13),
+        writes_per_minute: Some(14),
         resync: Some(seconds(15)),
         backoff_first: seconds(16),
         backoff_max: seconds(17),
@@ -93,7 +93,8 @@ async fn start_and_reload_give_the_same_limits() {
     let text = "operators:\n  greeter: {coolDown: 3s}\n  plugs: {coolDown: 4s}\n  sockets: {coolDown: 5s}\n";
     let config = config(text);
     let hosted = crate::run::configured_operators(&config);
-    let seconds: Vec<(&str, u64)> = hosted.iter().map(|(one, l)| (one.name(), l.cool_down.as_secs())).collect();
+    let seconds: Vec<(&str, u64)> =
+        hosted.iter().map(|(one, l)| (one.name(), l.cool_down.map_or(0, |time| time.as_secs()))).collect();
     assert_eq!(seconds, [("greeter", 3), ("plugs", 4), ("deferredresources", 4), ("sockets", 5)]);
     assert!(hosted.iter().all(|(one, limits)| config.limits_of(one.name()) == *limits));
 }
@@ -101,7 +102,7 @@ async fn start_and_reload_give_the_same_limits() {
 #[test]
 fn limits_of_an_operator_override_global_limits() {
     let config = config("operators: {engine: {coolDown: 3s}, engine@argocd.one: {coolDown: 4s}}");
-    let seconds = |name| config.limits_of(name).cool_down.as_secs();
+    let seconds = |name| config.limits_of(name).cool_down.unwrap().as_secs();
     assert_eq!([seconds("engine"), seconds("engine@argocd.one"), seconds("engine@argocd.two")], [3, 4, 3]);
     // The engine has a longer default timeout, since it fetches repositories.
     assert!(config.limits_of("engine").timeout > Limits::default().timeout);

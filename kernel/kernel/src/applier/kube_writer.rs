@@ -56,7 +56,10 @@ impl KubeWriter {
         };
         self.rate_limiter.acquire().await;
         match tokio::time::timeout(RESPONSE_TIMEOUT, exchange(client, http)).await {
-            Ok(Ok((code, retry_after, body))) => to_response(request, code, retry_after, body),
+            Ok(Ok((code, retry_after, body))) => {
+                self.rate_limiter.record_status(code);
+                to_response(request, code, retry_after, body)
+            }
             Ok(Err(message)) => WriteResponse::Unknown { message },
             Err(_) => WriteResponse::Unknown { message: format!("no response within {RESPONSE_TIMEOUT:?}") },
         }
@@ -72,6 +75,7 @@ impl KubeWriter {
         self.rate_limiter.acquire().await;
         let asked = tokio::time::timeout(RESPONSE_TIMEOUT, exchange(client, request)).await;
         let (code, _, body) = asked.map_err(|_| format!("no response within {RESPONSE_TIMEOUT:?}"))??;
+        self.rate_limiter.record_status(code);
         match code {
             200 => Ok(Some(body)),
             404 => Ok(None),

@@ -63,10 +63,10 @@ impl LimitsConfig {
         let first = self.backoff_first.unwrap_or(own.backoff_first);
         let max = self.backoff_max.unwrap_or(own.backoff_max);
         Limits {
-            debounce: self.debounce.unwrap_or(own.debounce),
-            cool_down: self.cool_down.unwrap_or(own.cool_down),
-            writes_per_second: self.writes_per_second.unwrap_or(own.writes_per_second),
-            writes_per_minute: self.writes_per_minute.unwrap_or(own.writes_per_minute),
+            debounce: self.debounce.or(own.debounce),
+            cool_down: self.cool_down.or(own.cool_down),
+            writes_per_second: self.writes_per_second.or(own.writes_per_second),
+            writes_per_minute: self.writes_per_minute.or(own.writes_per_minute),
             resync: self.resync.unwrap_or(own.resync),
             // If only one of the two delays is set, the other one is adjusted.
             backoff_first: if self.backoff_first.is_none() { first.min(max) } else { first },

@@ -154,8 +154,9 @@ fn clusters(
 fn global_limits(mut section: Section<'_>, findings: &mut ErrorCollector) -> GlobalLimits {
     let mut limits = GlobalLimits::default();
     section.set("maxConcurrent", &mut limits.max_concurrent, findings, |v| value::count(v, MAX_CONCURRENT));
-    section
-        .set("requestsPerSecond", &mut limits.requests_per_second, findings, |v| value::count(v, REQUESTS_PER_SECOND));
+    section.set("requestsPerSecond", &mut limits.requests_per_second, findings, |v| {
+        value::count(v, REQUESTS_PER_SECOND).map(Some)
+    });
     section.set("processMemory", &mut limits.process_memory_bytes, findings, |v| value::bytes(v, PROCESS_MEMORY));
     section.close(findings);
     limits

@@ -130,7 +130,7 @@ fn every_field_arrives() {
     let managed = NamespaceMapping::new("acme-", named).unwrap();
     let topology = Topology::of([name("hub"), name("hub"), name("edge")]);
     assert_eq!(config.topology, topology.with_namespaces([acme, managed, NamespaceMapping::identity()]).unwrap());
-    let limits = GlobalLimits { max_concurrent: 8, requests_per_second: 25, process_memory_bytes: 2 << 30 };
+    let limits = GlobalLimits { max_concurrent: 8, requests_per_second: Some(25), process_memory_bytes: 2 << 30 };
     assert_eq!(config.limits, limits);
     assert_eq!(config.journal, JournalConfig { max_bytes: 64 << 20, max_age: Duration::from_secs(24 * 3600) });
     assert_eq!(config.listen, Some("127.0.0.1:9090".parse().unwrap()));
@@ -291,10 +291,11 @@ quotas: {source: x, limits: {debounce: 5s, backoff: {first: 2s}}}\n";
     let of = |name: &str, of| config.limits_of_part(&OperatorName::new(name), of, &own);
     let whole = ParentSection::Operator("tenants");
     let (east, west) = (of("tenants@east", whole), of("tenants@west", whole));
-    assert_eq!((east.cool_down.as_secs(), west.cool_down.as_secs()), (4, 3));
+    let seconds = |time: Option<Duration>| time.map(|time| time.as_secs());
+    assert_eq!((seconds(east.cool_down), seconds(west.cool_down)), (Some(4), Some(3)));
     assert_eq!((east.resync, west.resync, east.max_concurrent), (None, own.resync, 9));
     let quotas = of("quotas@east", ParentSection::Section("quotas"));
-    assert_eq!((quotas.debounce.as_secs(), quotas.backoff_max.as_secs()), (5, 2), "what is said counts");
+    assert_eq!((seconds(quotas.debounce), quotas.backoff_max.as_secs()), (Some(5), 2), "what is said counts");
     assert_eq!(config.section::<String>().map(String::as_str), Some("x"));
     let changed = parse(&text.replace("5s", "6s")).unwrap();
     assert!(config.changes(&changed).needs_restart.is_empty(), "{:?}", config.changes(&changed));
@@ -452,10 +453,10 @@ fn one_field() -> impl Strategy<Value = String> {
 fn within_bounds(config: &Config) -> bool {
     let (milli, second, hour) = (Duration::from_millis(1), Duration::from_secs(1), Duration::from_secs(3600));
     let fits = |l: &Limits| {
-        l.debounce <= hour
-            && l.cool_down <= 24 * hour
-            && (1..=10_000).contains(&l.writes_per_second)
-            && (1..=600_000).contains(&l.writes_per_minute)
+        l.debounce.is_none_or(|debounce| debounce <= hour)
+            && l.cool_down.is_none_or(|cool_down| cool_down <= 24 * hour)
+            && l.writes_per_second.is_none_or(|writes| (1..=10_000).contains(&writes))
+            && l.writes_per_minute.is_none_or(|writes| (1..=600_000).contains(&writes))
             && l.resync.is_none_or(|r| (second..=720 * hour).contains(&r))
             && milli <= l.backoff_first
             && l.backoff_first <= l.backoff_max
@@ -467,7 +468,7 @@ fn within_bounds(config: &Config) -> bool {
     let global = &config.limits;
     ClusterType::ALL.iter().all(|cluster_type| config.clusters.contains_key(config.topology.cluster(*cluster_type)))
         && (1..=1024).contains(&global.max_concurrent)
-        && (1..=100_000).contains(&global.requests_per_second)
+        && global.requests_per_second.is_none_or(|requests| (1..=100_000).contains(&requests))
         && (1 << 20..=16 << 40).contains(&global.process_memory_bytes)
         && (1 << 20..=1 << 40).contains(&config.journal.max_bytes)
         && (60 * second..=87_600 * hour).contains(&config.journal.max_age)

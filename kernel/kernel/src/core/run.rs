@@ -216,7 +216,7 @@ impl Core {
         let rows = rows_or_refuse_all(rows, &mut writes, &mut refused);
         let wanted = writes.iter().filter(|write| write.result == WriteResult::Skipped).count();
         // A dry run is not charged: it changes nothing, so a write held back once would be held back forever.
-        let allowed = if self.dry_run { wanted } else { self.scheduler.spend(now, &unit.operator, wanted) };
+        let allowed = if self.dry_run { wanted } else { self.scheduler.spend(now, unit, wanted) };
         let granted = (if self.dry_run { 0 } else { allowed.min(wanted) }, self.scheduler.now());
         let held = hold_back(&mut writes, allowed);
         let pending = DecidedRun {
@@ -291,6 +291,7 @@ impl Core {
         let findings = self.record_writes(now, unit, (&pending.reads, &causes, saw_rejection), &executed);
         self.refund_unwritten(unit, pending.granted, &executed);
         self.notify_stores(&executed);
+        self.record_write_time(now, &executed, write_us);
         let (mut writes, executed) = split(executed);
         let held = pending.over_budget.len();
         writes.extend(pending.over_budget);
@@ -303,6 +304,9 @@ impl Core {
         let ended = if gone { RunEnd::Gone } else { ended };
         let outcome = RunOutcome::Decided { writes, status: pending.status };
         let finished = self.close(now, unit, outcome, &pending.reads, pending.decide_us, write_us, ended, findings);
+        if let RunOutcome::Decided { writes, .. } = &finished.decision.outcome {
+            self.continue_after_writes(now, unit, writes);
+        }
         if gone {
             self.forget(unit);
         }
@@ -346,13 +350,10 @@ impl Core {
         }
         self.scheduler.finish(now, unit, ended);
         let of_rows = self.finish_row_reads(unit, reads, running.rows_seen);
-        let missed: Vec<Cause> = self
-            .recent
-            .iter()
-            .filter(|(number, _)| *number > running.seen)
-            .filter_map(|(_, change)| triggers::cause_of(reads, change))
-            .collect();
-        for cause in missed.into_iter().chain(of_rows) {
+        let since = self.recent.iter().filter(|(number, _)| *number > running.seen);
+        let missed = since.filter_map(|(_, change)| Some((triggers::cause_of(reads, change)?, change.clone())));
+        self.trigger_by_missed(now, unit, missed.collect());
+        for cause in of_rows {
             self.trigger(now, unit, cause);
         }
         if self.changes_forgotten > running.seen || self.was_unwatched(running.id, reads) {

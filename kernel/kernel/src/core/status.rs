@@ -11,7 +11,8 @@ use crate::operator::{OperatorName, Unit, UnitId};
 use crate::plan::UnitStatus;
 use crate::scheduler::RunEnd;
 use crate::state::{
-    Finding, Health, KernelState, MAX_UNITS_SHOWN, OperatorPause, OperatorState, TableState, UnitState, Wait,
+    Finding, Health, KernelState, MAX_UNITS_SHOWN, OperatorPause, OperatorState, SlowedWrites, TableState, UnitState,
+    Wait,
 };
 use crate::timestamp::Timestamp;
 
@@ -201,7 +202,9 @@ impl Core {
         findings.sort_by_key(|finding| finding.to_string());
         let tables: Vec<TableState> = self.watched.keys().map(|table| self.table_state(table)).collect();
         let operators = self.operators.keys().map(|name| self.operator_state(now, name, &tables)).collect();
-        KernelState { now, started_at: self.started_at, operators, tables, findings, unrecorded: 0 }
+        let slowed = self.scheduler.slowed_by_servers();
+        let slowed = slowed.map(|(writes_per_second, because)| SlowedWrites { writes_per_second, because });
+        KernelState { now, started_at: self.started_at, operators, tables, findings, unrecorded: 0, slowed }
     }
 
     fn table_state(&self, table: &crate::resource::TableKey) -> TableState {

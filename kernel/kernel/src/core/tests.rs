@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+mod echo;
 mod external_units;
 mod hosted;
 mod opening;
@@ -378,7 +379,7 @@ fn writes_beyond_the_budget_are_delayed_and_decided_again() {
         }
         Ok(plan)
     };
-    let limits = Limits { writes_per_second: 2, ..Limits::none() };
+    let limits = Limits { writes_per_second: Some(2), ..Limits::none() };
     let mut core = kernel([puppet("a", many)], &limits);
     let run = first_run(&mut core);
     let progress = decide(&mut core, 1, &run);

@@ -1,6 +1,7 @@
 //! Budget, results and history of a run's writes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -84,7 +85,15 @@ impl Core {
             matches!(one.write.result, WriteResult::Written { .. }) && !one.write.object.table.is_rows()
         };
         let written = executed.iter().filter(is_written).count();
-        self.scheduler.refund(&unit.operator, at, granted.saturating_sub(written));
+        self.scheduler.refund(unit, at, granted.saturating_sub(written));
+    }
+
+    /// Passes the average duration of the writes to the scheduler, whose rate follows the API servers.
+    pub(super) fn record_write_time(&mut self, now: Timestamp, executed: &[ExecutedWrite], write_us: u64) {
+        let sent = |one: &&ExecutedWrite| !matches!(one.write.result, WriteResult::Skipped | WriteResult::Unchanged);
+        if let Some(average) = write_us.checked_div(executed.iter().filter(sent).count() as u64) {
+            self.scheduler.record_write_time(now, Duration::from_micros(average));
+        }
     }
 
     pub(super) fn record_writes(

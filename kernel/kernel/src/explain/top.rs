@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::{Health, KernelState, OperatorPause, OperatorState};
+use crate::state::{Health, KernelState, OperatorPause, OperatorState, SlowedWrites};
 use crate::timestamp::Timestamp;
 
 /// State of all operators.
@@ -14,6 +14,9 @@ pub struct TopReport {
     pub now: Timestamp,
     /// Operators by name.
     pub operators: Vec<TopRow>,
+    /// Reduced rate of writes while API servers are slow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowed: Option<SlowedWrites>,
 }
 
 /// State of one operator.
@@ -51,7 +54,8 @@ pub struct TopRow {
 
 /// Builds the report from the kernel's state.
 pub fn report(state: &KernelState) -> TopReport {
-    TopReport { now: state.now, operators: state.operators.iter().map(row).collect() }
+    let operators = state.operators.iter().map(row).collect();
+    TopReport { now: state.now, operators, slowed: state.slowed.clone() }
 }
 
 fn row(operator: &OperatorState) -> TopRow {
@@ -95,7 +99,7 @@ impl fmt::Display for TopReport {
             let cells = cells.map(|(_, (cell, width))| format!("{cell:<width$}"));
             writeln!(f, "{}", cells.collect::<Vec<_>>().join("   ").trim_end())?;
         }
-        Ok(())
+        self.slowed.as_ref().map_or(Ok(()), |slowed| writeln!(f, "{slowed}"))
     }
 }
 

@@ -98,12 +98,14 @@ fn hint(operator: &str, state: &UnitState) -> String {
         (Wait::Debounced { .. }, _) => "wait, or set a shorter `debounce` in switchboard.yaml",
         (Wait::CoolingDown { .. }, _) => "wait, or set a shorter `coolDown` in switchboard.yaml",
         (Wait::OutOfBudget { .. }, _) => "wait, or set a larger write budget in switchboard.yaml",
+        (Wait::WritesSpent { .. }, _) => "wait, or set `writesPerSecond` in switchboard.yaml: then it applies instead",
         (Wait::BackingOff { .. }, _) => return format!("fix the error; then wait, or {reconcile}"),
         (Wait::Slowed { .. }, _) => {
             "resolve the loop or conflict: the unit keeps writing although what it reads does not change"
         }
         (Wait::Full { .. }, _) => "wait, or set a higher `maxConcurrent` in switchboard.yaml",
         (Wait::RequestsSpent { .. }, _) => "wait, or set a higher `requestsPerSecond` in switchboard.yaml",
+        (Wait::Paced { .. }, _) => "wait; the rate rises while the API servers respond as fast as usual",
         (Wait::MemorySpent, _) => "wait until a running operator ends, or allow more memory in switchboard.yaml",
         (Wait::NotCached { .. }, _) => "install the CRD of the kind, or grant permission to read it",
         (Wait::AwaitingCache { .. }, _) => "wait until the watch reports the write",
@@ -121,12 +123,18 @@ pub fn describe_wait(wait: &Wait, now: Timestamp) -> String {
         Wait::Debounced { until: at } => format!("debounced: collects changes, runs {}", until(at)),
         Wait::CoolingDown { until: at } => format!("cooling down: it just ran; runs {}", until(at)),
         Wait::OutOfBudget { until: at } => format!("out of budget: its operator may write again {}", until(at)),
+        Wait::WritesSpent { until: at } => {
+            format!("the unit has written too much at once: may write again {}", until(at))
+        }
         Wait::BackingOff { until: at, failures } => {
             format!("backing off after {}: runs {}", phrases::count(*failures as usize, "failure"), until(at))
         }
         Wait::Slowed { until: at } => format!("slowed, because of a hot loop or field conflict: runs {}", until(at)),
         Wait::Full { running } => format!("full: {} active, as many as allowed", phrases::count(*running, "run")),
         Wait::RequestsSpent { until: at } => format!("all allowed requests are spent: continues {}", until(at)),
+        Wait::Paced { until: at, writes_per_second } => {
+            format!("API servers take {writes_per_second} writes per second at present: continues {}", until(at))
+        }
         Wait::MemorySpent => "running operator processes use all the allowed memory".to_string(),
         Wait::NotCached { missing } => {
             let kinds: Vec<_> = missing.iter().map(|t| format!("{} of cluster {}", t.resource, t.cluster)).collect();

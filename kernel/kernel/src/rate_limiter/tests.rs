@@ -61,7 +61,7 @@ async fn guarantees_requests_pass_in_order() {
 async fn a_changed_limit_applies_from_the_next_request() {
     let rate_limiter = RateLimiter::per_second(1);
     rate_limiter.acquire().await;
-    rate_limiter.set_limit(1_000);
+    rate_limiter.set_limit(Some(1_000));
     // At one per second this would take longer than a test may.
     for _ in 0..900 {
         rate_limiter.acquire().await;

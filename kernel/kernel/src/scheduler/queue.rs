@@ -136,9 +136,10 @@ impl OperatorQueue {
         }
     }
 
-    /// Returns how many writes the operator may make.
-    pub(super) fn writes_left(&self, now: Timestamp) -> usize {
-        self.second.left(now, self.per_second()).min(self.minute.left(now, self.per_minute()))
+    /// Returns how many writes a unit of the operator may make.
+    pub(super) fn writes_left(&self, now: Timestamp, unit: &Unit) -> usize {
+        let of_unit = self.units.get(unit).map_or(usize::MAX, |entry| entry.writes_left(now, &self.limits));
+        self.second.left(now, self.per_second()).min(self.minute.left(now, self.per_minute())).min(of_unit)
     }
 
     /// Returns how many writes were made within the last second.
@@ -146,14 +147,16 @@ impl OperatorQueue {
         usize::MAX - self.second.left(now, usize::MAX)
     }
 
-    pub(super) fn spend(&mut self, now: Timestamp, count: usize) {
+    pub(super) fn spend(&mut self, now: Timestamp, unit: &Unit, count: usize) {
         self.second.spend(now, count);
         self.minute.spend(now, count);
+        self.units.entry(unit.clone()).and_modify(|entry| entry.spend(now, count));
     }
 
-    pub(super) fn refund(&mut self, at: Timestamp, count: usize) {
+    pub(super) fn refund(&mut self, at: Timestamp, unit: &Unit, count: usize) {
         self.second.refund(at, count);
         self.minute.refund(at, count);
+        self.units.entry(unit.clone()).and_modify(|entry| entry.refund(count));
     }
 
     /// Returns the time from which there is a write for each active run and one more.
@@ -169,11 +172,11 @@ impl OperatorQueue {
     }
 
     fn per_second(&self) -> usize {
-        count(self.limits.writes_per_second)
+        self.limits.writes_per_second.map_or(usize::MAX, count)
     }
 
     fn per_minute(&self) -> usize {
-        count(self.limits.writes_per_minute)
+        self.limits.writes_per_minute.map_or(usize::MAX, count)
     }
 }
 

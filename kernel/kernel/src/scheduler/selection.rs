@@ -42,7 +42,7 @@ impl Scheduler {
     // Returns the time from which an operator may start its first unit, regardless of memory.
     fn startable_at(&self, queue: &OperatorQueue) -> Option<Timestamp> {
         let head = queue.head().filter(|_| queue.paused.is_none() && !self.is_at_limit(queue) && !self.is_full())?;
-        let requests = self.requests.available_at(1, count(self.global.writes_per_second()))?;
+        let requests = self.requests.available_at(1, self.request_budget())?;
         Some(head.max(queue.affordable_at()?).max(requests))
     }
 
@@ -50,6 +50,11 @@ impl Scheduler {
     fn memory_wait_since(&self, now: Timestamp) -> Option<Timestamp> {
         let due = self.operators.values().filter(|queue| !self.fits_memory(queue));
         due.filter(|queue| self.startable_at(queue).is_some_and(|at| at <= now)).filter_map(OperatorQueue::head).min()
+    }
+
+    /// Returns the number of writes of all operators in any second.
+    pub(super) fn request_budget(&self) -> usize {
+        count(self.global.writes_per_second().unwrap_or_else(|| self.brake.writes_per_second()))
     }
 
     fn is_full(&self) -> bool {
@@ -86,12 +91,15 @@ impl Scheduler {
         if due > now {
             return wait;
         }
-        let requests = self.requests.available_at(1, count(self.global.writes_per_second()));
+        let requests = self.requests.available_at(1, self.request_budget());
         match (queue.affordable_at(), requests) {
             _ if self.is_full() => Wait::Full { running: self.running.len() },
             _ if self.is_at_limit(queue) => Wait::Full { running: queue.running },
             (Some(until), _) if until > now => Wait::OutOfBudget { until },
-            (_, Some(until)) if until > now => Wait::RequestsSpent { until },
+            (_, Some(until)) if until > now => match self.global.requests_per_second {
+                Some(_) => Wait::RequestsSpent { until },
+                None => Wait::Paced { until, writes_per_second: self.brake.writes_per_second() },
+            },
             // The budget allows no more than the active runs.
             (None, _) => Wait::Full { running: queue.running },
             _ if !self.fits_memory(queue)

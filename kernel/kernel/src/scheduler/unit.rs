@@ -4,15 +4,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::decision::{Cause, MAX_CAUSES};
-use crate::limits::Limits;
+use crate::limits::{COOL_DOWN, DEBOUNCE, Limits, RUN_BURST, UNIT_WRITES_PER_SECOND, WRITE_BURST};
 use crate::resource::{ObjectKey, TableKey};
 use crate::state::Wait;
 use crate::timestamp::Timestamp;
 
+use super::bucket::{BucketRate, TokenBucket};
 use super::jitter::JitterFraction;
 
 /// Minimum time between an unfinished run and the next one, so that the change that made it stale can be observed.
 const UNFINISHED_WAIT: Duration = Duration::from_millis(10);
+/// Runs of a unit without a cool-down of its own.
+const RUNS: BucketRate = BucketRate { burst: RUN_BURST, refill: COOL_DOWN };
+/// Writes of a unit without a budget of its operator.
+const WRITES: BucketRate =
+    BucketRate { burst: WRITE_BURST, refill: Duration::from_millis(1000 / UNIT_WRITES_PER_SECOND as u64) };
+
+/// Origin of a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TriggerOrigin {
+    /// Another writer, a user, or an external system.
+    Other,
+    /// The unit's own write was observed: the next step of its work.
+    OwnWrite,
+}
 
 /// Events of a unit. Delays are derived from them and the limits, so that changed limits apply at once.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +38,14 @@ pub(super) struct UnitEntry {
     triggered_at: Option<Timestamp>,
     requested_at: Option<Timestamp>,
     changed: bool,
+    // Time since which no adaptive debounce applies, whether a cause belongs to a burst, and time of the last cause that
+    // was not an own write.
+    prompt_at: Option<Timestamp>,
+    burst: bool,
+    changed_at: Option<Timestamp>,
+    // Runs and writes since the last quiet.
+    runs: TokenBucket,
+    writes: TokenBucket,
     pub(super) ended: Option<Timestamp>,
     pub(super) failures: u32,
     failed: bool,
@@ -70,10 +93,25 @@ impl UnitEntry {
         !self.causes.is_empty() || self.unfinished
     }
 
-    pub(super) fn trigger(&mut self, now: Timestamp, cause: Cause) {
+    pub(super) fn trigger(&mut self, now: Timestamp, cause: Cause, origin: TriggerOrigin) {
         self.forgotten = false;
         self.missing = None;
         self.triggered_at.get_or_insert(now);
+        match origin {
+            // The next step of the unit's work need not wait, unless the changes of others are being collected.
+            TriggerOrigin::OwnWrite if self.burst => {}
+            TriggerOrigin::OwnWrite => drop(self.prompt_at.get_or_insert(now)),
+            TriggerOrigin::Other => {
+                let quiet = self.changed_at.is_none_or(|at| now.since(at) >= DEBOUNCE);
+                // Further kinds may become readable soon.
+                if quiet && !matches!(cause, Cause::KindCached { .. }) {
+                    self.prompt_at.get_or_insert(now);
+                } else {
+                    self.burst = true;
+                }
+                self.changed_at = Some(now);
+            }
+        }
         if matches!(cause, Cause::Requested) {
             self.requested_at.get_or_insert(now);
         }
@@ -118,6 +156,7 @@ impl UnitEntry {
         causes.extend(timers.into_iter().map(|(_, cause)| cause));
         (self.triggered_at, self.requested_at, self.requeue_at, self.hold) = (None, None, None, None);
         (self.changed, self.unfinished, self.failed, self.rested) = (false, false, false, false);
+        (self.prompt_at, self.burst) = (None, false);
         self.running = Some(now);
         (causes, triggered_at)
     }
@@ -129,6 +168,7 @@ impl UnitEntry {
         // A run that waits for a kind has decided nothing: its cool-down would only delay the first decision.
         if !matches!(ended, RunEnd::NotCached { .. }) {
             self.ended = Some(now);
+            self.runs.take(now, RUNS, 1);
         }
         if !matches!(ended, RunEnd::Failed | RunEnd::NotCached { .. }) {
             self.failures = 0;
@@ -154,22 +194,49 @@ impl UnitEntry {
     /// Forgets everything except running delays; only a new cause triggers the unit.
     pub(super) fn forget(&mut self) {
         let (ended, slowed, queued) = (self.ended, self.slowed, self.queued);
-        *self = Self { running: self.running, ended, slowed, queued, forgotten: true, ..Self::default() };
+        let (runs, writes) = (self.runs, self.writes);
+        *self = Self { running: self.running, ended, slowed, queued, runs, writes, forgotten: true, ..Self::default() };
+    }
+
+    /// Treats the pending causes as the next step of the unit's work if all of them are its own writes. Their events may
+    /// arrive before the responses, when nothing shows yet whose writes they are.
+    pub(super) fn recognize_own_writes(&mut self, now: Timestamp, is_own: &dyn Fn(&Cause) -> bool) {
+        let complete = !self.causes.is_empty() && self.causes.len() < MAX_CAUSES;
+        if complete && self.causes.iter().all(is_own) {
+            self.burst = false;
+            self.changed_at = None;
+            self.prompt_at.get_or_insert(now);
+        }
+    }
+
+    /// Returns how many writes the unit may make.
+    pub(super) fn writes_left(&self, now: Timestamp, limits: &Limits) -> usize {
+        if limits.has_write_budget() { usize::MAX } else { self.writes.left(now, WRITES) }
+    }
+
+    pub(super) fn spend(&mut self, now: Timestamp, count: usize) {
+        self.writes.take(now, WRITES, count);
+    }
+
+    pub(super) fn refund(&mut self, count: usize) {
+        self.writes.give_back(WRITES, count);
     }
 
     pub(super) fn slow(&mut self, until: Timestamp) {
         self.slowed = self.slowed.max(Some(until));
     }
 
-    /// Returns the end of the delays that apply if the unit is triggered.
+    /// Returns the end of the delays that apply if the unit is triggered, and of the memory of its last burst.
     pub(super) fn rest_until(&self, limits: &Limits) -> Timestamp {
-        self.cooled_at(limits).max(self.slowed).unwrap_or_default()
+        let cooled = if limits.cool_down.is_some() { self.cooled_at(limits) } else { Some(self.runs.full_at()) };
+        let written = if limits.has_write_budget() { None } else { Some(self.writes.full_at()) };
+        cooled.max(written).max(self.slowed).unwrap_or_default()
     }
 
     /// Returns the time from which the unit may run by its own state, and what it waits for until then.
     pub(super) fn due(&self, limits: &Limits) -> Option<(Timestamp, Wait)> {
         let wanted = [
-            self.triggered_at.map(|at| at.after(limits.debounce)).map(|until| (until, Wait::Debounced { until })),
+            self.collected_at(limits).map(|until| (until, Wait::Debounced { until })),
             self.requested_at.map(|until| (until, Wait::Debounced { until })),
             self.unfinished_at(limits).map(|until| (until, Wait::CoolingDown { until })),
             self.retry_at(limits).map(|until| (until, self.backing_off(until))),
@@ -184,6 +251,7 @@ impl UnitEntry {
         let floors = [
             self.cooled_at(limits).map(|until| (until, Wait::CoolingDown { until })),
             retry.map(|until| (until, self.backing_off(until))),
+            self.writable_at(limits).map(|until| (until, Wait::WritesSpent { until })),
             self.slowed.map(|until| (until, Wait::Slowed { until })),
             self.hold
                 .as_deref()
@@ -197,13 +265,39 @@ impl UnitEntry {
         Wait::BackingOff { until, failures: self.failures }
     }
 
+    // Time at which the debounce of the pending causes ends.
+    fn collected_at(&self, limits: &Limits) -> Option<Timestamp> {
+        match limits.debounce {
+            Some(fixed) => self.triggered_at.map(|at| at.after(fixed)),
+            None => {
+                let collected = self.triggered_at?.after(DEBOUNCE);
+                Some(self.prompt_at.map_or(collected, |prompt| prompt.min(collected)))
+            }
+        }
+    }
+
     fn cooled_at(&self, limits: &Limits) -> Option<Timestamp> {
-        self.ended.map(|at| at.after(limits.cool_down))
+        match limits.cool_down {
+            Some(fixed) => self.ended.map(|at| at.after(fixed)),
+            None => Some(self.runs.available_at(RUNS, 1)),
+        }
+    }
+
+    // Time from which the unit has the writes of a second: with fewer it would decide again for each of them.
+    fn writable_at(&self, limits: &Limits) -> Option<Timestamp> {
+        (!limits.has_write_budget()).then(|| self.writes.available_at(WRITES, UNIT_WRITES_PER_SECOND))
     }
 
     fn unfinished_at(&self, limits: &Limits) -> Option<Timestamp> {
-        let wait = limits.debounce.max(UNFINISHED_WAIT);
-        self.ended.filter(|_| self.unfinished).map(|at| at.after(wait))
+        let ended = self.ended.filter(|_| self.unfinished)?;
+        let wait = match limits.debounce {
+            Some(fixed) => fixed.max(UNFINISHED_WAIT),
+            // Without writes, it continues as soon as it may write. Otherwise an object had changed: that change is
+            // about to be observed, and then it runs at once.
+            None if self.writable_at(limits).is_some_and(|at| at > ended) => UNFINISHED_WAIT,
+            None => COOL_DOWN,
+        };
+        Some(ended.after(wait))
     }
 
     // Between half and all of the backoff for the number of failures in a row.

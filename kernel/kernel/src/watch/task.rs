@@ -139,6 +139,9 @@ impl WatchTask {
         };
         self.rate_limiter.acquire().await;
         let answer = response::get(&self.client, &format!("{path}?{query}&{from}"), self.timeouts.response).await;
+        if let Err(RequestError::Status(refusal)) = &answer {
+            self.rate_limiter.record_status(refusal.code);
+        }
         let body = answer.map_err(|refused| match refused {
             RequestError::Status(refusal) if self.revision.is_none() && matches!(refusal.code, 400 | 422) => {
                 ConnectionEnd::NoStreaming

@@ -90,11 +90,11 @@ pub struct EngineFixture {
 
 fn limits() -> Limits {
     Limits {
-        debounce: Duration::ZERO,
-        cool_down: Duration::from_millis(2),
+        debounce: Some(Duration::ZERO),
+        cool_down: Some(Duration::from_millis(2)),
         backoff_first: Duration::from_millis(50),
-        writes_per_second: 10_000,
-        writes_per_minute: 100_000,
+        writes_per_second: Some(10_000),
+        writes_per_minute: Some(100_000),
         ..Limits::default()
     }
 }
@@ -111,7 +111,7 @@ impl EngineFixture {
         let settings = HostSettings {
             clusters: BTreeMap::from([(name.clone(), client.clone())]),
             topology: Topology::standalone(&name),
-            global: GlobalLimits { requests_per_second: 10_000, ..GlobalLimits::default() },
+            global: GlobalLimits { requests_per_second: Some(10_000), ..GlobalLimits::default() },
             journal: Journal::in_memory(JournalLimits::default()),
             dry_run: false,
         };

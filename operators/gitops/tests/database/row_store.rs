@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use switchboard_gitops::rows::{self, ClusterCredentials, ClusterUser, fleet, settings, tenant_clusters};
 use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::resource::{ListQuery, ObjectKey};
 use switchboard_kernel::row::{
@@ -16,7 +17,6 @@ use switchboard_kernel::store::{
 };
 use switchboard_kernel::timestamp::Timestamp;
 use switchboard_sql::row_store::open_row;
-use switchboard_gitops::rows::{self, ClusterCredentials, ClusterUser, fleet, settings, tenant_clusters};
 use switchboard_sql::{LedgerStore, Row, Sealer};
 
 use crate::database::{TestDatabase, key, on_both};

@@ -25,6 +25,7 @@ pub struct PlugsCluster {
     _cluster: Cluster,
     host: Option<(Handle, tokio::task::JoinHandle<()>)>,
     options: PlugOptions,
+    limits: (GlobalLimits, Limits),
 }
 
 impl PlugsCluster {
@@ -35,8 +36,26 @@ impl PlugsCluster {
     }
 
     pub async fn with(options: PlugOptions) -> Self {
+        let limits = Limits {
+            debounce: Some(Duration::ZERO),
+            cool_down: Some(Duration::from_millis(2)),
+            backoff_first: Duration::from_millis(50),
+            writes_per_second: Some(10_000),
+            writes_per_minute: Some(100_000),
+            ..Limits::default()
+        };
+        let global = GlobalLimits { requests_per_second: Some(10_000), ..GlobalLimits::default() };
+        Self::with_limits(options, (global, limits)).await
+    }
+
+    /// Creates a cluster whose operators have the default limits.
+    pub async fn with_default_limits() -> Self {
+        Self::with_limits(PlugOptions::default(), Default::default()).await
+    }
+
+    async fn with_limits(options: PlugOptions, limits: (GlobalLimits, Limits)) -> Self {
         let cluster = Cluster::ephemeral().await;
-        let mut stage = Self { client: cluster.client(), _cluster: cluster, host: None, options };
+        let mut stage = Self { client: cluster.client(), _cluster: cluster, host: None, options, limits };
         for crd in crds() {
             stage.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
         }
@@ -64,18 +83,11 @@ impl PlugsCluster {
         let settings = HostSettings {
             clusters: BTreeMap::from([(name.clone(), self.client.clone())]),
             topology: Topology::standalone(&name),
-            global: GlobalLimits { requests_per_second: 10_000, ..GlobalLimits::default() },
+            global: self.limits.0.clone(),
             journal: Journal::in_memory(JournalLimits::default()),
             dry_run: false,
         };
-        let limits = Limits {
-            debounce: Duration::ZERO,
-            cool_down: Duration::from_millis(2),
-            backoff_first: Duration::from_millis(50),
-            writes_per_second: 10_000,
-            writes_per_minute: 100_000,
-            ..Limits::default()
-        };
+        let limits = &self.limits.1;
         let operators: Vec<Arc<dyn Operator>> = vec![
             PlugOperator::operator(self.options.clone()),
             SocketOperator::operator(self.options.clone()),

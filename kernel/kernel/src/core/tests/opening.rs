@@ -69,7 +69,8 @@ fn a_kind_that_is_cached_during_the_run_resumes_the_unit_at_once() {
 
 #[test]
 fn the_cool_down_follows_the_last_decision() {
-    let mut core = kernel([puppet("a", reads_both_together)], &Limits::default());
+    let limits = Limits { cool_down: Some(Duration::from_secs(1)), ..Limits::default() };
+    let mut core = kernel([puppet("a", reads_both_together)], &limits);
     assert!(parks(&mut core, 200));
     core.poll(Timestamp(200));
     sync(&mut core, 210, &SECRETS, &[]);

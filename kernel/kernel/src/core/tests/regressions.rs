@@ -265,7 +265,7 @@ fn a_dry_run_is_not_limited_by_the_budget() {
         }
         Ok(plan)
     };
-    let limits = Limits { writes_per_second: 2, ..Limits::none() };
+    let limits = Limits { writes_per_second: Some(2), ..Limits::none() };
     let mut core = kernel([puppet("a", floods)], &limits);
     core.set_dry_run();
     let run = first_run(&mut core);

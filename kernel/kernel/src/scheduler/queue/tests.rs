@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::decision::Cause;
+use crate::scheduler::unit::TriggerOrigin;
 
 /// Returns a queue in which these units were triggered one after the other.
 fn triggered(units: impl IntoIterator<Item = Unit>) -> (OperatorQueue, u64) {
-    let mut queue = OperatorQueue::new(Limits { debounce: Duration::from_millis(10), ..Limits::none() });
+    let mut queue = OperatorQueue::new(Limits { debounce: Some(Duration::from_millis(10)), ..Limits::none() });
     let mut arrivals = 0;
     for (at, unit) in (0..).zip(units) {
         trigger(&mut queue, &unit, Timestamp(at), &mut arrivals);
@@ -14,7 +15,7 @@ fn triggered(units: impl IntoIterator<Item = Unit>) -> (OperatorQueue, u64) {
 }
 
 fn trigger(queue: &mut OperatorQueue, unit: &Unit, at: Timestamp, arrivals: &mut u64) {
-    queue.units.entry(unit.clone()).or_default().trigger(at, Cause::Requested);
+    queue.units.entry(unit.clone()).or_default().trigger(at, Cause::Requested, TriggerOrigin::Other);
     queue.requeue(unit, arrivals);
 }
 
@@ -62,7 +63,7 @@ fn a_unit_that_is_no_longer_due_has_no_turn() {
 #[test]
 fn flows_of_one_namespace_take_turns() {
     let unit = |text: &str| text.parse::<Unit>().unwrap();
-    let mut queue = OperatorQueue::new(Limits { debounce: Duration::from_millis(10), ..Limits::none() });
+    let mut queue = OperatorQueue::new(Limits { debounce: Some(Duration::from_millis(10)), ..Limits::none() });
     let mut arrivals = 0;
     for (text, flow) in [("a/1", "shop"), ("a/2", "shop"), ("a/3", "shop"), ("a/4", "bank")] {
         queue.units.entry(unit(text)).or_default().flow = Some(flow.into());

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
+use crate::limits::{MAX_WRITES_PER_SECOND, RUN_BURST, UNIT_WRITES_PER_SECOND, WRITE_BURST};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const UNITS: usize = 4;
@@ -14,25 +15,30 @@ enum BenchEvent {
     Pass(u64),
     ToNext,
     Wake(usize, usize),
+    WakeByOwnWrite(usize, usize),
     Finish(usize, usize),
     Spend(usize, usize),
     Refund(usize, usize),
     Hold(usize, usize, u64),
     Release(usize, usize),
     Slow(usize, usize, u64),
+    Written(u64),
+    Throttle,
     Pause(usize, bool),
     SetLimits(usize, Limits),
     Remove(usize),
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
-    let times = (0u64..400, 0u64..1500, prop::option::of(2000u64..9000), 1u64..500);
-    (times, 1u32..4, 4u32..40, 1u32..4, prop::sample::select(vec![0u64, 40, 70, 300])).prop_map(
-        |((debounce, cool_down, resync, backoff), writes, minute, max, memory)| Limits {
-            debounce: ms(debounce),
-            cool_down: ms(cool_down),
-            writes_per_second: writes,
-            writes_per_minute: minute,
+    use prop::option::of;
+    let times = (of(0u64..400), of(0u64..1500), of(2000u64..9000), 1u64..500);
+    let writes = of((1u32..4, 4u32..40));
+    (times, writes, 1u32..4, prop::sample::select(vec![0u64, 40, 70, 300])).prop_map(
+        |((debounce, cool_down, resync, backoff), writes, max, memory)| Limits {
+            debounce: debounce.map(ms),
+            cool_down: cool_down.map(ms),
+            writes_per_second: writes.map(|(second, _)| second),
+            writes_per_minute: writes.map(|(_, minute)| minute),
             resync: resync.map(ms),
             backoff_first: ms(backoff),
             backoff_max: ms(backoff * 16),
@@ -49,12 +55,15 @@ fn event() -> impl Strategy<Value = BenchEvent> {
         4 => (0u64..700).prop_map(BenchEvent::Pass),
         6 => Just(BenchEvent::ToNext),
         8 => (o.clone(), u.clone()).prop_map(|(o, u)| BenchEvent::Wake(o, u)),
+        2 => (o.clone(), u.clone()).prop_map(|(o, u)| BenchEvent::WakeByOwnWrite(o, u)),
         8 => (0usize..8, 0usize..5).prop_map(|(which, how)| BenchEvent::Finish(which, how)),
         4 => (o.clone(), 1usize..5).prop_map(|(o, n)| BenchEvent::Spend(o, n)),
         4 => (0usize..6, 1usize..5).prop_map(|(ago, n)| BenchEvent::Refund(ago, n)),
         1 => (o.clone(), u.clone(), 0u64..900).prop_map(|(o, u, t)| BenchEvent::Hold(o, u, t)),
         1 => (o.clone(), u.clone()).prop_map(|(o, u)| BenchEvent::Release(o, u)),
         1 => (o.clone(), u, 0u64..900).prop_map(|(o, u, t)| BenchEvent::Slow(o, u, t)),
+        1 => (0u64..900).prop_map(BenchEvent::Written),
+        1 => Just(BenchEvent::Throttle),
         1 => (o.clone(), any::<bool>()).prop_map(|(o, p)| BenchEvent::Pause(o, p)),
         1 => (o.clone(), limits()).prop_map(|(o, l)| BenchEvent::SetLimits(o, l)),
         1 => o.prop_map(BenchEvent::Remove),
@@ -73,6 +82,8 @@ struct SchedulerBench {
     gone: BTreeSet<UnitId>,
     // Units triggered and not started since.
     woken: BTreeMap<UnitId, Timestamp>,
+    // Ends of the runs that decided, since the limits of the operator changed.
+    worked: BTreeMap<UnitId, Vec<Timestamp>>,
     spent: Vec<(Timestamp, usize, usize, Limits)>,
     // Refunded writes of these grants.
     refunded: Vec<usize>,
@@ -80,12 +91,14 @@ struct SchedulerBench {
 
 impl SchedulerBench {
     fn new(seed: u64, all: &[Limits]) -> Self {
-        let global = GlobalLimits { max_concurrent: 4, requests_per_second: 10, process_memory_bytes: 100 };
+        // Half of the scripts have no request limit.
+        let requests_per_second = seed.is_multiple_of(2).then_some(10);
+        let global = GlobalLimits { max_concurrent: 4, requests_per_second, process_memory_bytes: 100 };
         let mut scheduler = Scheduler::new(seed, global.clone());
         for (name, limits) in NAMES.iter().zip(all) {
             scheduler.set_operator(Timestamp(0), &operator(name), limits.clone());
         }
-        let (running, ended, gone, woken, spent, refunded) = Default::default();
+        let (running, ended, gone, woken, worked, spent, refunded) = Default::default();
         Self {
             scheduler,
             global,
@@ -95,6 +108,7 @@ impl SchedulerBench {
             ended,
             gone,
             woken,
+            worked,
             spent,
             refunded,
         }
@@ -104,14 +118,18 @@ impl SchedulerBench {
         match event {
             BenchEvent::Pass(time) => self.pass(self.now.after(ms(time))),
             BenchEvent::ToNext => self.pass(self.scheduler.next().unwrap_or(self.now).max(self.now)),
-            BenchEvent::Wake(o, u) => {
+            BenchEvent::Wake(o, u) => self.wake(unit(NAMES[o], u)),
+            BenchEvent::WakeByOwnWrite(o, u) => {
                 let unit = unit(NAMES[o], u);
-                self.scheduler.trigger(self.now, &unit, changed(self.now.0));
+                self.scheduler.trigger_next_step(self.now, &unit, changed(self.now.0));
+                self.scheduler.recognize_own_writes(self.now, &unit, &|_| true);
                 self.woken.entry(unit).or_insert(self.now);
             }
             BenchEvent::Finish(which, how) => self.finish(which, how),
             BenchEvent::Spend(o, wanted) => {
-                let granted = self.scheduler.spend(self.now, &operator(NAMES[o]), wanted);
+                let unit = unit(NAMES[o], 0);
+                self.wake(unit.clone());
+                let granted = self.scheduler.spend(self.now, &unit, wanted);
                 assert!(granted <= wanted);
                 self.spent.push((self.now, o, granted, self.limits[o].clone()));
                 self.refunded.push(0);
@@ -121,19 +139,22 @@ impl SchedulerBench {
                 let (granted, o, of, _) = &self.spent[at];
                 let back = count.min(of - self.refunded[at]);
                 self.refunded[at] += back;
-                self.scheduler.refund(&operator(NAMES[*o]), *granted, back);
+                self.scheduler.refund(&unit(NAMES[*o], 0), *granted, back);
             }
             BenchEvent::Hold(o, u, t) => self.scheduler.hold(&unit(NAMES[o], u), object("x"), self.now.after(ms(t))),
             BenchEvent::Release(o, u) => self.scheduler.release(self.now, &unit(NAMES[o], u)),
             BenchEvent::Slow(o, u, t) => self.scheduler.slow(self.now, &unit(NAMES[o], u), self.now.after(ms(t))),
+            BenchEvent::Written(time) => self.scheduler.record_write_time(self.now, ms(time)),
+            BenchEvent::Throttle => self.scheduler.throttle(self.now),
             BenchEvent::Pause(o, paused) => {
                 let pause = paused.then(|| OperatorPause { by: "ada".into(), since: self.now });
                 self.scheduler.pause(&operator(NAMES[o]), pause);
             }
             BenchEvent::SetLimits(o, limits) => {
                 // A forgotten unit whose cool-down has ended does not wait again when the cool-down grows.
-                let (now, rest, gone) = (self.now, self.limits[o].cool_down, &self.gone);
+                let (now, rest, gone) = (self.now, self.limits[o].cool_down.unwrap_or_default(), &self.gone);
                 let rested = |unit: &UnitId, at: &Timestamp| gone.contains(unit) && now.since(*at) >= rest;
+                self.worked.retain(|unit, _| unit.operator != operator(NAMES[o]));
                 self.ended.retain(|unit, at| unit.operator != operator(NAMES[o]) || !rested(unit, at));
                 self.limits[o] = limits.clone();
                 self.scheduler.set_operator(self.now, &operator(NAMES[o]), limits);
@@ -142,10 +163,16 @@ impl SchedulerBench {
                 self.scheduler.remove_operator(&operator(NAMES[o]));
                 self.scheduler.set_operator(self.now, &operator(NAMES[o]), self.limits[o].clone());
                 self.woken.retain(|unit, _| unit.operator != operator(NAMES[o]));
+                self.worked.retain(|unit, _| unit.operator != operator(NAMES[o]));
                 self.gone.extend((0..UNITS).map(|u| unit(NAMES[o], u)));
             }
         }
         self.start();
+    }
+
+    fn wake(&mut self, unit: UnitId) {
+        self.scheduler.trigger(self.now, &unit, changed(self.now.0));
+        self.woken.entry(unit).or_insert(self.now);
     }
 
     fn finish(&mut self, which: usize, how: usize) {
@@ -167,6 +194,7 @@ impl SchedulerBench {
         let decided = !matches!(ended, RunEnd::NotCached { .. });
         self.scheduler.finish(self.now, &unit, ended);
         if decided {
+            self.worked.entry(unit.clone()).or_default().push(self.now);
             self.ended.insert(unit, self.now);
         }
     }
@@ -202,8 +230,10 @@ impl SchedulerBench {
         let same = self.running.iter().filter(|(other, _)| other.operator == unit.operator).count();
         assert!(same < self.limits[at].max_concurrent as usize, "{unit}: its operator runs {same}");
         if let Some(ended) = self.ended.get(unit) {
-            assert!(self.now.since(*ended) >= self.limits[at].cool_down, "{unit} has not rested");
+            let cool_down = self.limits[at].cool_down.unwrap_or_default();
+            assert!(self.now.since(*ended) >= cool_down, "{unit} has not rested");
         }
+        self.check_pace(unit, &self.limits[at]);
         assert!(!started.causes.is_empty() && started.causes.len() <= crate::decision::MAX_CAUSES);
         if let Some(woken) = self.woken.remove(unit) {
             assert!(started.causes.iter().any(|c| matches!(c, Cause::Changed { .. })), "{unit} lost its cause");
@@ -216,6 +246,21 @@ impl SchedulerBench {
         let memory = self.limits[at].memory_bytes.min(self.global.process_memory_bytes);
         self.running.push((unit.clone(), memory));
         assert!(self.running.iter().map(|(_, memory)| memory).sum::<u64>() <= 100, "too much memory");
+    }
+
+    /// Checks the bounds of a unit and of all operators without fixed limits, when a unit starts.
+    fn check_pace(&self, unit: &UnitId, limits: &Limits) {
+        let ends = self.worked.get(unit).filter(|_| limits.cool_down.is_none());
+        for (at, since) in ends.into_iter().flatten().rev().enumerate() {
+            let (runs, rest) = (at as u64 + 1, self.now.0 - since.0);
+            let most = u64::from(RUN_BURST) - 1;
+            assert!(runs * 1000 <= most * 1000 + rest, "{unit} ran {runs} times in {rest} ms");
+        }
+        if self.global.requests_per_second.is_none() {
+            let recent = self.spent.iter().filter(|(at, ..)| self.now.since(*at) < ms(990));
+            let recent: usize = recent.map(|(_, _, granted, _)| granted).sum();
+            assert!(recent < MAX_WRITES_PER_SECOND as usize, "started after {recent} writes");
+        }
     }
 
     /// Resumes all operators and finishes all runs, so that every waiting unit must run.
@@ -255,11 +300,18 @@ impl SchedulerBench {
             let until = |from: Timestamp| at.0 - from.0 + 1;
             // Limits that were lowered do not apply to earlier grants.
             let steady = self.spent.iter().all(|(_, other, _, before)| other != o || before == limits);
+            let most = |limit: Option<u32>| limit.map_or(usize::MAX, |limit| limit as usize);
             if steady {
-                assert!(within(second, until(second), Some(*o)) <= limits.writes_per_second as usize, "{granted}");
-                assert!(within(minute, until(minute), Some(*o)) <= limits.writes_per_minute as usize);
+                assert!(within(second, until(second), Some(*o)) <= most(limits.writes_per_second), "{granted}");
+                assert!(within(minute, until(minute), Some(*o)) <= most(limits.writes_per_minute));
             }
-            assert!(within(second, until(second), None) <= self.global.writes_per_second() as usize);
+            if steady && !limits.has_write_budget() {
+                for (from, ..) in self.spent.iter().filter(|(from, ..)| from <= at) {
+                    let most = u64::from(WRITE_BURST) + (at.0 - from.0) * u64::from(UNIT_WRITES_PER_SECOND) / 1000;
+                    assert!(within(*from, until(*from), Some(*o)) as u64 <= most, "only one unit writes");
+                }
+            }
+            assert!(within(second, until(second), None) <= most(self.global.writes_per_second()));
         }
     }
 }
@@ -293,6 +345,14 @@ proptest! {
     }
 
     #[test]
+    fn guarantees_adaptive_runs_are_bounded((seed, limits, events) in script()) {
+        let adaptive: Vec<Limits> = limits.into_iter().map(|one| Limits { cool_down: None, ..one }).collect();
+        let hot = events.into_iter().filter(|event| !matches!(event, BenchEvent::SetLimits(..) | BenchEvent::Remove(_)));
+        let hot = hot.flat_map(|e| [e, BenchEvent::Finish(0, 1), BenchEvent::WakeByOwnWrite(0, 0)]);
+        play(seed, &adaptive, hot.collect());
+    }
+
+    #[test]
     fn guarantees_no_change_is_lost((seed, limits, events) in script()) {
         let woken = events.into_iter().flat_map(|e| [e, BenchEvent::Wake(0, 0)]);
         play(seed, &limits, woken.collect()).settle();
@@ -311,7 +371,7 @@ proptest! {
 
     #[test]
     fn guarantees_budgets_hold_in_any_window((seed, limits, events) in script()) {
-        let writes = events.into_iter().flat_map(|e| [e, BenchEvent::Spend(0, 3), BenchEvent::Spend(1, 1)]);
+        let writes = events.into_iter().flat_map(|e| [e, BenchEvent::Spend(0, 3), BenchEvent::Spend(1, 1), BenchEvent::Spend(2, 40)]);
         play(seed, &limits, writes.collect()).check_budgets();
     }
 

@@ -10,7 +10,7 @@ fn with(limits: Limits) -> Scheduler {
 
 #[test]
 fn debounce_counts_from_the_first_change() {
-    let mut scheduler = with(Limits { debounce: ms(200), ..Limits::none() });
+    let mut scheduler = with(Limits { debounce: Some(ms(200)), ..Limits::none() });
     let u = unit("greeter", 1);
     scheduler.trigger(Timestamp(1000), &u, changed(1));
     scheduler.trigger(Timestamp(1150), &u, changed(2));
@@ -24,7 +24,7 @@ fn debounce_counts_from_the_first_change() {
 
 #[test]
 fn a_change_is_reported_even_if_the_unit_would_have_run_before_the_debounce_ends() {
-    let mut scheduler = with(Limits { debounce: ms(60_000), resync: Some(ms(1_000)), ..Limits::none() });
+    let mut scheduler = with(Limits { debounce: Some(ms(60_000)), resync: Some(ms(1_000)), ..Limits::none() });
     let u = unit("greeter", 1);
     scheduler.trigger(Timestamp(0), &u, Cause::Requested);
     scheduler.start(Timestamp(0));
@@ -37,7 +37,7 @@ fn a_change_is_reported_even_if_the_unit_would_have_run_before_the_debounce_ends
 
 #[test]
 fn user_requests_are_not_debounced() {
-    let mut scheduler = with(Limits { debounce: ms(200), ..Limits::none() });
+    let mut scheduler = with(Limits { debounce: Some(ms(200)), ..Limits::none() });
     scheduler.trigger(Timestamp(1000), &unit("greeter", 1), changed(1));
     scheduler.trigger(Timestamp(1001), &unit("greeter", 1), Cause::Requested);
     assert_eq!(scheduler.start(Timestamp(1001)).len(), 1);
@@ -99,7 +99,7 @@ fn operators_take_turns_and_units_keep_their_order() {
 
 #[test]
 fn a_unit_rests_even_when_it_is_gone_and_comes_back() {
-    let mut scheduler = with(Limits { cool_down: ms(1000), ..Limits::none() });
+    let mut scheduler = with(Limits { cool_down: Some(ms(1000)), ..Limits::none() });
     let u = unit("greeter", 1);
     scheduler.trigger(Timestamp(0), &u, Cause::Started);
     scheduler.start(Timestamp(0));
@@ -137,9 +137,9 @@ fn waits_for_writes_kinds_slowdown_and_pause_are_reported() {
 
 #[test]
 fn a_spent_budget_keeps_units_from_starting() {
-    let mut scheduler = with(Limits { writes_per_second: 2, ..Limits::none() });
+    let mut scheduler = with(Limits { writes_per_second: Some(2), ..Limits::none() });
     let u = unit("greeter", 1);
-    assert_eq!(scheduler.spend(Timestamp(0), &u.operator, 5), 2);
+    assert_eq!(scheduler.spend(Timestamp(0), &u, 5), 2);
     scheduler.trigger(Timestamp(1), &u, changed(1));
     let until = scheduler.next().unwrap();
     assert_eq!(scheduler.wait(Timestamp(1), &u), Wait::OutOfBudget { until });
@@ -150,14 +150,14 @@ fn a_spent_budget_keeps_units_from_starting() {
 
 #[test]
 fn operators_that_write_at_once_share_the_requests() {
-    let mut scheduler = Scheduler::new(1, GlobalLimits { requests_per_second: 20, ..GlobalLimits::default() });
+    let mut scheduler = Scheduler::new(1, GlobalLimits { requests_per_second: Some(20), ..GlobalLimits::default() });
     for name in ["a", "b"] {
         scheduler.set_operator(Timestamp(0), &operator(name), Limits::none());
     }
-    assert_eq!(scheduler.spend(Timestamp(0), &operator("a"), 100), 10);
-    assert_eq!(scheduler.spend(Timestamp(0), &operator("b"), 100), 0);
-    assert_eq!(scheduler.spend(Timestamp(1100), &operator("a"), 100), 5);
-    assert_eq!(scheduler.spend(Timestamp(1100), &operator("b"), 100), 5);
+    assert_eq!(scheduler.spend(Timestamp(0), &unit("a", 0), 100), 10);
+    assert_eq!(scheduler.spend(Timestamp(0), &unit("b", 0), 100), 0);
+    assert_eq!(scheduler.spend(Timestamp(1100), &unit("a", 0), 100), 5);
+    assert_eq!(scheduler.spend(Timestamp(1100), &unit("b", 0), 100), 5);
 }
 
 #[test]
@@ -177,10 +177,10 @@ fn a_large_process_is_not_overtaken_for_ever() {
 
 #[test]
 fn changed_limits_hold_for_what_already_waits() {
-    let mut scheduler = with(Limits { debounce: ms(60_000), ..Limits::none() });
+    let mut scheduler = with(Limits { debounce: Some(ms(60_000)), ..Limits::none() });
     scheduler.trigger(Timestamp(0), &unit("greeter", 1), changed(1));
     assert_eq!(scheduler.next(), Some(Timestamp(60_000)));
-    scheduler.set_operator(Timestamp(10), &operator("greeter"), Limits { debounce: ms(20), ..Limits::none() });
+    scheduler.set_operator(Timestamp(10), &operator("greeter"), Limits { debounce: Some(ms(20)), ..Limits::none() });
     assert_eq!(scheduler.next(), Some(Timestamp(20)));
 }
 
