@@ -236,7 +236,7 @@ fn modules_are_nouns_of_the_domain() {
 }
 
 /// The kernel's modules that touch the world; all others of it decide.
-const SHELL: &[&str] = &["applier", "host", "journal", "listener", "rate_limiter", "watch"];
+const SHELL: &[&str] = &["applier", "host", "journal", "listener", "rate_limiter", "store", "watch"];
 
 /// The modules of the GitOps Service that touch the world; all others of it decide.
 const GITOPS_SHELL: &[&str] = &[

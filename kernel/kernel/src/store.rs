@@ -37,7 +37,7 @@ pub trait RowStore: Send + Sync + 'static {
 
     /// Begins a read transaction and reads the change log since a cursor. Everything that the session returns is exact
     /// at the cursor of its log.
-    fn begin(&self, since: Option<StoreCursor>) -> BoxFuture<'_, Result<(RowLog, Box<dyn RowSession>), StoreError>>;
+    fn begin(&self, since: Option<StoreCursor>) -> BoxFuture<'_, Result<BegunSession, StoreError>>;
 
     /// Waits until the log may have new entries. A cancelled call loses no notification.
     fn changed(&self) -> BoxFuture<'_, ()>;
@@ -45,6 +45,9 @@ pub trait RowStore: Send + Sync + 'static {
     /// Commits changes in one transaction, or checks them if `dry_run`.
     fn commit<'a>(&'a self, writes: &'a [RowWrite], dry_run: bool) -> BoxFuture<'a, CommitOutcome>;
 }
+
+/// Changes since a cursor, and the read transaction at their end.
+pub type BegunSession = (RowLog, Box<dyn RowSession>);
 
 /// Read transaction of a store. It ends when it is dropped.
 pub trait RowSession: Send {

@@ -22,7 +22,7 @@ use crate::topology::{ClusterName, ClusterType, Topology};
 
 pub use question::{ExternalQuery, ExternalState, Question};
 pub(crate) use rows::listed_keys;
-pub use rows::{RecordedRowReads, RowReadGroup, RowReads, RowView};
+pub use rows::{RecordedRowReads, RowReadGroup, RowReadSets, RowReads, RowView};
 
 /// Source of objects for a view: a snapshot of the cache, or a recorded decision.
 pub trait Reader: Send + Sync {

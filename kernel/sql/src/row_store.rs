@@ -15,7 +15,8 @@ use futures::future::BoxFuture;
 use switchboard_kernel::resource::{ListQuery, ObjectKey};
 use switchboard_kernel::row::{Row, RowFilter, RowTable, RowWrite};
 use switchboard_kernel::store::{
-    CommitOutcome, FetchedRows, RowBatch, RowFetch, RowLog, RowSession, RowStore, StoreCursor, StoreError, StoreName,
+    BegunSession, CommitOutcome, FetchedRows, RowBatch, RowFetch, RowLog, RowSession, RowStore, StoreCursor,
+    StoreError, StoreName,
 };
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
@@ -52,14 +53,26 @@ impl LedgerStore {
     async fn open(&self, since: Option<StoreCursor>) -> Result<(RowLog, LedgerSession), LedgerError> {
         let mut session = self.ledger.begin_session().await?;
         let since = since.and_then(|since| TransactionSnapshot::parse(&since.0));
-        let is_first = since.is_none();
+        let log = self.read_log(&mut session, since).await?;
+        self.trim_after(log.changed.len());
+        let (ledger, tables) = (self.ledger.clone(), Arc::clone(&self.tables));
+        Ok((log, LedgerSession { session: Some(session), ledger, tables }))
+    }
+
+    /// Reads the log up to the session's own snapshot.
+    async fn read_log(
+        &self,
+        session: &mut ReadSession,
+        since: Option<TransactionSnapshot>,
+    ) -> Result<RowLog, LedgerError> {
         let dialect = self.ledger.pool.dialect();
-        let mut cursor = match since {
-            Some(since) => LogCursor::at(since),
-            None => LogCursor::at(change_stream::head(session.transaction(), dialect).await?.1),
+        let at = |snapshot: &TransactionSnapshot| StoreCursor(snapshot.to_string().into());
+        let Some(since) = since else {
+            let (_, now) = change_stream::head(session.transaction(), dialect).await?;
+            return Ok(RowLog { changed: Vec::new(), cursor: at(&now), is_resync: true });
         };
-        let (mut changed, mut is_resync) = (Vec::new(), is_first);
-        while !is_first {
+        let (mut cursor, mut changed, mut is_resync) = (LogCursor::at(since), Vec::new(), false);
+        loop {
             let log = change_stream::read_log(session.transaction(), dialect, &cursor).await?;
             for event in cursor.take(log) {
                 match event {
@@ -77,13 +90,10 @@ impl LedgerStore {
         if is_resync {
             changed.clear();
         }
-        self.trim_after(changed.len()).await;
-        let cursor = StoreCursor(cursor.delivered().to_string().into());
-        let (ledger, tables) = (self.ledger.clone(), Arc::clone(&self.tables));
-        Ok((RowLog { changed, cursor, is_resync }, LedgerSession { session: Some(session), ledger, tables }))
+        Ok(RowLog { changed, cursor: at(cursor.delivered()), is_resync })
     }
 
-    async fn trim_after(&self, read: usize) {
+    fn trim_after(&self, read: usize) {
         if self.read_since_trim.fetch_add(read, Ordering::Relaxed) + read >= TRIM_EVERY {
             self.read_since_trim.store(0, Ordering::Relaxed);
             let ledger = self.ledger.clone();
@@ -102,7 +112,7 @@ impl RowStore for LedgerStore {
         &self.name
     }
 
-    fn begin(&self, since: Option<StoreCursor>) -> BoxFuture<'_, Result<(RowLog, Box<dyn RowSession>), StoreError>> {
+    fn begin(&self, since: Option<StoreCursor>) -> BoxFuture<'_, Result<BegunSession, StoreError>> {
         async {
             let (log, session) = self.open(since).await.map_err(message)?;
             Ok((log, Box::new(session) as Box<dyn RowSession>))
@@ -154,15 +164,15 @@ struct LedgerSession {
     tables: Arc<StoreTables>,
 }
 
-/// Query with what the caller wants to know.
-enum Asked {
+/// Target of a query.
+enum FetchTarget {
     Row(ObjectKey),
     Rows(ListQuery),
 }
 
 impl LedgerSession {
     async fn read(&mut self, fetch: RowFetch) -> Result<RowBatch, LedgerError> {
-        let mut queries: Vec<(Asked, &'static Table, &'static RowTable, RowQuery)> = Vec::new();
+        let mut queries: Vec<(FetchTarget, &'static Table, &'static RowTable, RowQuery)> = Vec::new();
         let mut batch = RowBatch::default();
         for key in fetch.rows {
             let Some((table, form)) = self.tables.of_key(&key.table) else {
@@ -170,7 +180,7 @@ impl LedgerSession {
                 continue;
             };
             let query = RowQuery::rows(table, &key_filter(table, &key.name))?;
-            queries.push((Asked::Row(key), table, form, query));
+            queries.push((FetchTarget::Row(key), table, form, query));
         }
         for query in fetch.queries {
             let Some((table, form)) = self.tables.of_key(&query.table) else { continue };
@@ -179,7 +189,7 @@ impl LedgerSession {
                 Some(_) => RowQuery::count(table, &filter_of(table, &filter)?)?,
                 None => RowQuery::rows(table, &filter_of(table, &filter)?)?,
             };
-            queries.push((Asked::Rows(query), table, form, row_query));
+            queries.push((FetchTarget::Rows(query), table, form, row_query));
         }
         let mut by_shape = HashMap::<_, Vec<_>>::new();
         for (at, (.., query)) in queries.iter().enumerate() {
@@ -192,14 +202,14 @@ impl LedgerSession {
                 found.extend(places.into_iter().zip(session.run_queries(&shape, &of_shape).await?));
             }
         }
-        for (at, (asked, table, form, _)) in queries.into_iter().enumerate() {
+        for (at, (target, table, form, _)) in queries.into_iter().enumerate() {
             let rows = found.get(&at).map(|rows| &***rows).unwrap_or_default();
-            match asked {
-                Asked::Row(key) => {
+            match target {
+                FetchTarget::Row(key) => {
                     let row = rows.first().map(|values| convert::row(&key.table.cluster, table, form, values));
                     batch.rows.push((key, row));
                 }
-                Asked::Rows(query) => {
+                FetchTarget::Rows(query) => {
                     let result = result(&query, table, form, rows);
                     batch.results.push((query, result));
                 }

@@ -22,6 +22,7 @@ use super::threads::Threads;
 const MAX_HUNG: usize = 2;
 
 /// Result of a decision or of a run's writes.
+#[expect(clippy::large_enum_variant, reason = "a report is moved once; a box would be an allocation for every run")]
 pub(super) enum RunReport {
     Decided {
         unit: UnitId,

@@ -15,8 +15,10 @@ use crate::store::{RowStore, StoreError, StoreName};
 pub(super) struct Stores {
     drivers: BTreeMap<StoreName, StoreDriver>,
     // Bounded by the commands of the core, and one notification per driver.
-    events: (mpsc::UnboundedSender<(StoreName, StoreEvent)>, mpsc::UnboundedReceiver<(StoreName, StoreEvent)>),
+    events: (EventSender, mpsc::UnboundedReceiver<(StoreName, StoreEvent)>),
 }
+
+type EventSender = mpsc::UnboundedSender<(StoreName, StoreEvent)>;
 
 struct StoreDriver {
     store: Arc<dyn RowStore>,
@@ -79,11 +81,7 @@ impl Host {
     }
 }
 
-async fn run_sessions(
-    store: Arc<dyn RowStore>,
-    mut inbox: mpsc::UnboundedReceiver<RowCommand>,
-    events: mpsc::UnboundedSender<(StoreName, StoreEvent)>,
-) {
+async fn run_sessions(store: Arc<dyn RowStore>, mut inbox: mpsc::UnboundedReceiver<RowCommand>, events: EventSender) {
     let mut session = None;
     while let Some(command) = inbox.recv().await {
         let event = match command {
@@ -107,7 +105,7 @@ async fn run_sessions(
     }
 }
 
-async fn listen(store: Arc<dyn RowStore>, events: mpsc::UnboundedSender<(StoreName, StoreEvent)>) {
+async fn listen(store: Arc<dyn RowStore>, events: EventSender) {
     loop {
         store.changed().await;
         if events.send((store.name().clone(), StoreEvent::Changed)).is_err() {

@@ -9,7 +9,8 @@ use imbl::OrdMap;
 use tokio::sync::Notify;
 
 use super::{
-    CommitOutcome, FetchedRows, RowBatch, RowFetch, RowLog, RowSession, RowStore, StoreCursor, StoreError, StoreName,
+    BegunSession, CommitOutcome, FetchedRows, RowBatch, RowFetch, RowLog, RowSession, RowStore, StoreCursor,
+    StoreError, StoreName,
 };
 use crate::resource::{ListQuery, ObjectKey};
 use crate::row::{ColumnValue, Row, RowFilter, RowLimit, RowOperation, RowPrecondition, RowWrite};
@@ -58,7 +59,7 @@ impl MemoryRowStore {
         self.commit_transaction(transaction, writes)
     }
 
-    /// Begins a write transaction. Its changes stand in the log at this number, whenever it commits.
+    /// Begins a write transaction. Its changes have this number in the log, even if it commits later.
     pub fn begin_transaction(&self) -> u64 {
         let mut state = self.state();
         state.begun += 1;
@@ -218,7 +219,7 @@ impl RowStore for MemoryRowStore {
         &self.name
     }
 
-    fn begin(&self, since: Option<StoreCursor>) -> BoxFuture<'_, Result<(RowLog, Box<dyn RowSession>), StoreError>> {
+    fn begin(&self, since: Option<StoreCursor>) -> BoxFuture<'_, Result<BegunSession, StoreError>> {
         let (log, session) = self.begin_now(since.as_ref());
         std::future::ready(Ok((log, Box::new(session) as Box<dyn RowSession>))).boxed()
     }

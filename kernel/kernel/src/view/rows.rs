@@ -1,6 +1,7 @@
 //! Reads of rows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -12,15 +13,36 @@ use crate::row::{ColumnValue, Row, RowFilter, RowTable, TableRow};
 use crate::row_cache::{RowAnswer, RowRead};
 use crate::store::StoreName;
 
-/// Reads of rows that are neither reads by key nor lists, which are among those of objects.
+/// Reads of rows that are neither reads by key nor lists, which are among those of objects. Most runs have none, and
+/// need no memory for them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RowReads {
+pub struct RowReads(Option<Box<RowReadSets>>);
+
+/// Content of [`RowReads`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowReadSets {
     /// Reads that are not cached yet; the run waits for them.
     pub missing: BTreeSet<RowRead>,
     /// Comparisons of a count with a maximum. They trigger the unit only when the result changes.
     pub counts: BTreeMap<ListQuery, bool>,
     /// Samples with their rows. Their changes do not trigger the unit.
     pub samples: BTreeMap<ListQuery, Vec<ListedObject>>,
+}
+
+impl Deref for RowReads {
+    type Target = RowReadSets;
+
+    fn deref(&self) -> &RowReadSets {
+        static NONE: RowReadSets =
+            RowReadSets { missing: BTreeSet::new(), counts: BTreeMap::new(), samples: BTreeMap::new() };
+        self.0.as_deref().unwrap_or(&NONE)
+    }
+}
+
+impl DerefMut for RowReads {
+    fn deref_mut(&mut self) -> &mut RowReadSets {
+        self.0.get_or_insert_default()
+    }
 }
 
 /// [`RowReads`] of a recorded decision.

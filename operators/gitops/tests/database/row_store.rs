@@ -190,7 +190,7 @@ async fn a_commit_requires_what_was_read(database: TestDatabase) {
     assert!(matches!(store.commit(&[insert("b")], false).await, CommitOutcome::Conflict(_)));
     let was = RowPrecondition::Values(read.values);
     let update = write("u", RowOperation::Put(user("u", "b").into()), was.clone());
-    assert_eq!(store.commit(&[update.clone()], false).await, CommitOutcome::Done);
+    assert_eq!(store.commit(std::slice::from_ref(&update), false).await, CommitOutcome::Done);
     let other = put("v", "b");
     assert!(matches!(store.commit(&[other, update], false).await, CommitOutcome::Conflict(_)));
     let check = write("u", RowOperation::Check(Vec::new()), was.clone());
@@ -238,7 +238,7 @@ async fn credentials_stay_sealed_until_they_are_opened(database: TestDatabase) {
     let operation = RowOperation::Put(values.into());
     let precondition = RowPrecondition::Values(row.values);
     let write = RowWrite { table, key, operation, precondition };
-    assert_eq!(store.commit(&[write.clone()], false).await, CommitOutcome::Done);
+    assert_eq!(store.commit(std::slice::from_ref(&write), false).await, CommitOutcome::Done);
     assert!(matches!(store.commit(&[write], false).await, CommitOutcome::Conflict(_)));
     let now = ledger.get::<ClusterCredentials>(&sample.key()).await.unwrap().unwrap();
     assert_eq!(now.bearer_token.unwrap().expose(), "another");
