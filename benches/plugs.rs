@@ -1,5 +1,6 @@
-//! One socket with many plugs: cost of coupling them, of a changed socket, and of an unrelated change. With the feature
-//! `real`, also integration-operator and Switchboard on one kube-apiserver.
+//! One socket with many plugs: cost of coupling them, of a changed socket, and of an unrelated change, without limits and
+//! with the default ones. With the feature `real`, also integration-operator and Switchboard on one kube-apiserver, both with
+//! default settings, in turns.
 //!
 //! `cargo bench --bench plugs`; `PLUGS=1000` for fewer plugs. `SWITCHBOARD_INTEGRATION_OPERATOR` is the path of
 //! integration-operator's binary, built elsewhere; without it, the comparison is skipped with a message.
@@ -18,6 +19,9 @@ use switchboard_kernel::topology::{ClusterName, Topology};
 
 /// Number of plugs of the large run. A tenth of it runs first, to check that the cost is linear.
 const PLUGS: usize = 10_000;
+/// Number of plugs with the default limits, and the goal for them.
+const DEFAULT_PLUGS: usize = 200;
+const DEFAULT_GOAL: Duration = Duration::from_secs(10);
 /// Number of concurrent requests while plugs are created.
 const AT_ONCE: usize = 32;
 const POLL: Duration = Duration::from_millis(50);
@@ -31,25 +35,32 @@ fn main() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
     let most = std::env::var("PLUGS").ok().and_then(|count| count.parse().ok()).unwrap_or(PLUGS);
     println!(
-        "| plugs | coupled in | per plug | writes per plug | socket changed, all updated in | per plug | writes per plug | runs for an unrelated change |"
+        "| limits | plugs | coupled in | per plug | writes per plug | socket changed, all updated in | per plug | writes per plug | runs for an unrelated change |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for count in [most / 10, most] {
-        runtime.block_on(measure_many(count));
+        runtime.block_on(measure_many(count, "none", unlimited()));
     }
+    let coupled = runtime.block_on(measure_many(DEFAULT_PLUGS, "default", Default::default()));
+    let met = if coupled <= DEFAULT_GOAL { "met" } else { "missed" };
+    println!("goal: {DEFAULT_PLUGS} plugs with the default limits within {DEFAULT_GOAL:?}: {met}");
     beside::run(&runtime);
 }
 
-fn operators(client: &Client) -> (Host, Handle) {
+fn unlimited() -> (GlobalLimits, Limits) {
+    let global = GlobalLimits { requests_per_second: Some(u32::MAX), ..GlobalLimits::default() };
+    (global, Limits { writes_per_second: Some(u32::MAX), writes_per_minute: Some(u32::MAX), ..Limits::default() })
+}
+
+fn operators(client: &Client, (global, limits): (GlobalLimits, Limits)) -> (Host, Handle) {
     let name = ClusterName::new("main");
     let settings = HostSettings {
         clusters: BTreeMap::from([(name.clone(), client.clone())]),
         topology: Topology::standalone(&name),
-        global: GlobalLimits { requests_per_second: Some(u32::MAX), ..GlobalLimits::default() },
+        global,
         journal: Journal::in_memory(JournalLimits::default()),
         dry_run: false,
     };
-    let limits = Limits { writes_per_second: Some(u32::MAX), writes_per_minute: Some(u32::MAX), ..Limits::default() };
     let operators = switchboard_plugs::operators(switchboard_plugs::plug::PlugOptions::default())
         .into_iter()
         .map(|operator| (operator, limits.clone()))
@@ -149,12 +160,13 @@ async fn until_idle(handle: &Handle) -> (u64, u64) {
     last
 }
 
-async fn measure_many(count: usize) {
+/// Measures one row, and returns the time until all plugs were coupled.
+async fn measure_many(count: usize, name: &str, limits: (GlobalLimits, Limits)) -> Duration {
     let cluster = Cluster::ephemeral().await;
     cluster.start_controllers();
     let client = cluster.client();
     prepare(&client).await;
-    let (host, handle) = operators(&client);
+    let (host, handle) = operators(&client, limits);
     let host = tokio::spawn(host.run());
     let began = Instant::now();
     make(&client, count).await;
@@ -173,7 +185,7 @@ async fn measure_many(count: usize) {
     let (after, _) = until_idle(&handle).await;
     let per = |time: Duration| time / u32::try_from(count).unwrap_or(1);
     println!(
-        "| {count} | {coupled:.1?} | {:.2?} | {:.1} | {updated:.1?} | {:.2?} | {:.1} | {} |",
+        "| {name} | {count} | {coupled:.1?} | {:.2?} | {:.1} | {updated:.1?} | {:.2?} | {:.1} | {} |",
         per(coupled),
         first as f64 / count as f64,
         per(updated),
@@ -182,6 +194,7 @@ async fn measure_many(count: usize) {
     );
     handle.stop().await;
     host.await.expect("the host ends well");
+    coupled
 }
 
 #[cfg(not(feature = "real"))]
@@ -193,6 +206,7 @@ mod beside {
 
 #[cfg(feature = "real")]
 mod beside {
+    use std::ffi::OsStr;
     use std::path::Path;
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
@@ -204,7 +218,9 @@ mod beside {
 
     use super::{make, prepare, until};
 
-    const PLUGS: usize = 200;
+    const PLUGS: usize = super::DEFAULT_PLUGS;
+    /// Number of measurements of each side.
+    const ROUNDS: usize = 3;
     /// Startup time of an operator, followed by the duration of the idle measurement.
     const SETTLES: Duration = Duration::from_secs(5);
     const IDLE: Duration = Duration::from_secs(5);
@@ -221,29 +237,31 @@ mod beside {
 
     pub fn run(runtime: &tokio::runtime::Runtime) {
         println!("\n| 200 plugs on a real kube-apiserver | coupled in | API requests | memory |\n|---|---|---|---|");
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        runtime.block_on(measure("ours", |kubeconfig| ours(kubeconfig, folder.path())));
-        match std::env::var_os("SWITCHBOARD_INTEGRATION_OPERATOR") {
-            Some(program) => runtime.block_on(measure("integration-operator", |kubeconfig| {
-                let mut command = Command::new(&program);
-                command.env("KUBECONFIG", kubeconfig);
-                command.args(["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]);
-                command
-            })),
-            None => {
-                println!(
-                    "integration-operator: not measured, SWITCHBOARD_INTEGRATION_OPERATOR does not name its binary"
-                )
+        let theirs = std::env::var_os("SWITCHBOARD_INTEGRATION_OPERATOR");
+        for _ in 0..ROUNDS {
+            let folder = tempfile::tempdir().expect("a temporary folder can be made");
+            runtime.block_on(measure("ours", |kubeconfig| ours(kubeconfig, folder.path())));
+            if let Some(program) = &theirs {
+                runtime
+                    .block_on(measure("integration-operator", |kubeconfig| integration_operator(program, kubeconfig)));
             }
         }
+        if theirs.is_none() {
+            println!("integration-operator: not measured, SWITCHBOARD_INTEGRATION_OPERATOR does not name its binary");
+        }
+    }
+
+    fn integration_operator(program: &OsStr, kubeconfig: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("KUBECONFIG", kubeconfig);
+        command.args(["--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"]);
+        command
     }
 
     fn ours(kubeconfig: &Path, folder: &Path) -> Command {
         let config = folder.join("switchboard.yaml");
-        let text = format!(
-            "clusters:\n  default:\n    kubeconfig: {}\nlimits:\n  requestsPerSecond: 10000\noperators:\n  plugs: {{writesPerSecond: 10000, writesPerMinute: 600000, debounce: 20ms, coolDown: 20ms}}\n",
-            kubeconfig.display()
-        );
+        let kubeconfig = kubeconfig.display();
+        let text = format!("clusters:\n  default:\n    kubeconfig: {kubeconfig}\noperators:\n  plugs: {{}}\n");
         std::fs::write(&config, text).expect("the configuration can be written");
         let mut command = Command::new(switchboard_suite::process::binary().expect("the binary is built"));
         command.arg("run").arg("--config").arg(config).arg("--state-dir").arg(folder.join("state"));

@@ -119,7 +119,7 @@ pub async fn execute(
 }
 
 /// Executes writes that were decided on the reader's objects, as [`execute`] does. An object whose write is bound to
-/// the revision in `reader` is not fetched again.
+/// the revision in `reader` is not fetched again, nor is an object to apply that does not exist there.
 pub async fn execute_with_reader(
     reader: Option<&dyn Reader>,
     writer: &dyn Writer,
@@ -147,7 +147,9 @@ pub async fn execute_with_reader(
             executed.push(simulated);
             continue;
         }
-        let known = known_object(&write, &executed).or_else(|| cached_object(&write, &executed, reader?).map(Some));
+        let known = known_object(&write, &executed)
+            .or_else(|| absent_object(&write, &executed, reader?))
+            .or_else(|| cached_object(&write, &executed, reader?).map(Some));
         let before = match known.filter(|_| !dry_run) {
             Some(known) => Ok(known),
             None => writer.get(&write.object).await,
@@ -178,6 +180,14 @@ fn known_object(write: &Write, executed: &[ExecutedWrite]) -> Option<Option<Valu
     let last = executed.iter().rev().find(|one| one.write.object == write.object).filter(|_| guarded)?;
     let written = matches!(last.write.result, WriteResult::Written { .. });
     last.after.clone().filter(|_| written).map(Some)
+}
+
+/// Returns `Some(None)` if an object to apply does not exist in the cache: most applies of a first deployment. If another
+/// writer has created it since, the apply has the same result, and only the record lacks the object before.
+fn absent_object(write: &Write, executed: &[ExecutedWrite], reader: &dyn Reader) -> Option<Option<Value>> {
+    let apply = matches!(write.mutation.operation, WriteOp::Apply { .. });
+    let untouched = executed.iter().all(|one| one.write.object != write.object);
+    (apply && untouched && reader.get(&write.object)?.is_none()).then_some(None)
 }
 
 /// Returns the cached object if the server makes the write to that revision or not at all. It has no `managedFields`

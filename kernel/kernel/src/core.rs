@@ -10,8 +10,8 @@
 
 mod abandoned;
 mod counters;
-mod echo;
 mod opening;
+mod own_writes;
 mod panics;
 mod pending_writes;
 mod redaction;

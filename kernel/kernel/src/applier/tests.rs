@@ -349,13 +349,15 @@ async fn read_only_access_gets_an_estimated_dry_run() {
     }
 }
 
-/// Reader with the one object that a unit had read.
-struct SingleObjectReader(Value);
+/// Reader with the one object that a unit had read, or without any.
+#[derive(Default)]
+struct SingleObjectReader(Option<Value>);
 
 impl Reader for SingleObjectReader {
     fn get(&self, key: &ObjectKey) -> Option<Option<crate::object::Object>> {
-        let revision = revision_of(Some(&self.0))?;
-        Some(Some(crate::object::Object { key: key.clone(), revision, json: self.0.to_string().into_bytes().into() }))
+        let Some(object) = &self.0 else { return Some(None) };
+        let (revision, json) = (revision_of(Some(object))?, object.to_string().into_bytes().into());
+        Some(Some(crate::object::Object { key: key.clone(), revision, json }))
     }
 
     fn list(
@@ -372,7 +374,7 @@ impl Reader for SingleObjectReader {
 }
 
 async fn carry_upon(writer: &FlakyWriter, seen: &Value, mutation: Mutation) -> ExecutedWrite {
-    let seen = SingleObjectReader(seen.clone());
+    let seen = SingleObjectReader(Some(seen.clone()));
     execute_with_reader(Some(&seen), writer, vec![write(mutation)], None, "me", false).await.remove(0)
 }
 
@@ -402,6 +404,19 @@ async fn writes_bound_to_the_read_revision_need_no_read() {
             "{mutation}: {:?}",
             executed.write.result
         );
+    }
+}
+
+#[tokio::test]
+async fn an_object_that_is_absent_in_the_cache_is_applied_without_a_read() {
+    for start in [None, Some(held())] {
+        // The second object was created after the cache was read.
+        let writer = FlakyWriter::holding(start, &[]);
+        let writes = vec![write(Mutation::apply(&CONFIG_MAPS, wanted()))];
+        let absent = SingleObjectReader::default();
+        let executed = execute_with_reader(Some(&absent), &writer, writes, None, "me", false).await.remove(0);
+        assert_eq!((*writer.looks.lock().unwrap(), executed.before), (0, None));
+        assert_eq!(executed.write.result, WriteResult::Written { revision: 11 });
     }
 }
 

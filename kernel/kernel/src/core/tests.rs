@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
-mod echo;
 mod external_units;
 mod hosted;
 mod opening;
+mod own_writes;
 mod regressions;
 mod rejections;
 mod removal;

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::fixture::{PlugsCluster, config_map};
+use crate::fixture::PlugsCluster;
 use crate::program::TestProgram;
 
-/// Maximum time for an apparatus on both sides.
-const BOTH_SIDES: Duration = Duration::from_millis(500);
+/// Maximum time for an apparatus on both sides, and for the first reads of kinds.
+const MAX_TIME: Duration = Duration::from_millis(500);
 /// Number of tries. The machine of a test run may be busy for a moment.
 const TRIES: usize = 5;
 
@@ -19,13 +19,12 @@ fn resources() -> Value {
 }
 
 /// Returns the fastest time of some tries.
-async fn fastest<F: Future<Output = ()>>(run: impl Fn(usize) -> F) -> Duration {
+async fn fastest<F: Future<Output = Instant>>(run: impl Fn(usize) -> F) -> Duration {
     let mut fastest = Duration::MAX;
     for number in 0..TRIES {
-        let began = Instant::now();
-        run(number).await;
+        let began = run(number).await;
         fastest = fastest.min(began.elapsed());
-        if fastest <= BOTH_SIDES {
+        if fastest <= MAX_TIME {
             break;
         }
     }
@@ -39,13 +38,14 @@ async fn an_apparatus_on_both_sides_couples_within_half_a_second() {
     let stage = PlugsCluster::with_default_limits().await;
     stage.socket("db", json!({"apparatus": endpoint(&others)})).await;
     let couple = async |number: usize| {
-        let name = format!("web-{number}");
+        let (name, began) = (format!("web-{number}"), Instant::now());
         let spec = json!({"socket": {"name": "db", "namespace": "data"}, "apparatus": endpoint(&own), "resources": resources()});
         stage.plug(&name, spec).await;
         stage.until_plug_reason(&name, "CouplingSucceeded").await;
+        began
     };
     let took = fastest(couple).await;
-    assert!(took <= BOTH_SIDES, "took {took:?}");
+    assert!(took <= MAX_TIME, "took {took:?}");
     stage.until_data("shop", "web-0", json!({"realm": "example"})).await;
     let coupled = others.next(None).0.iter().filter(|call| call.path.ends_with("/coupled")).count();
     assert!(coupled >= 1, "each event is sent once for each plug");
@@ -69,8 +69,8 @@ async fn the_first_reads_of_kinds_take_no_longer_than_their_lists() {
             "dataConfigMapName": "inputs", "resources": resources()});
         stage.plug("web", spec).await;
         stage.until_data("shop", "web", json!({"realm": "one"})).await;
-        assert!(stage.get(&config_map("shop", "web")).await.is_some() && began.elapsed() < Duration::from_secs(3));
+        began
     })
     .await;
-    assert!(took < Duration::from_secs(3), "took {took:?}");
+    assert!(took <= MAX_TIME, "took {took:?}");
 }

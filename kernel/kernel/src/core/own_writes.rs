@@ -13,13 +13,13 @@ use crate::operator::UnitId;
 use crate::timestamp::Timestamp;
 
 /// Change that is compared with its unit's own writes.
-pub(super) struct EchoCheck<'a> {
+pub(super) struct OwnWriteCheck<'a> {
     change: &'a ObjectChange,
     /// Whether no operator can see the change. Computed when needed, because it parses the object twice.
     unseen: LazyCell<bool, Box<dyn FnOnce() -> bool + 'a>>,
 }
 
-impl<'a> EchoCheck<'a> {
+impl<'a> OwnWriteCheck<'a> {
     pub fn new(change: &'a ObjectChange) -> Self {
         let unseen = || {
             let states = change.before.as_ref().zip(change.after.as_ref());
@@ -32,26 +32,26 @@ impl<'a> EchoCheck<'a> {
 impl Core {
     /// Triggers the units whose object or reads have changed.
     pub(super) fn trigger_readers(&mut self, now: Timestamp, change: &ObjectChange, first: bool) {
-        let echo = EchoCheck::new(change);
+        let check = OwnWriteCheck::new(change);
         for unit in self.unit_index.units_of(change) {
             let cause = match first {
                 true => Cause::Started,
                 false => Cause::Changed { object: change.key.clone(), revision: change.revision },
             };
-            self.trigger_by_change(now, &unit, cause, &echo);
+            self.trigger_by_change(now, &unit, cause, &check);
         }
         for (unit, cause) in self.triggers.triggered(change) {
-            self.trigger_by_change(now, &unit, cause, &echo);
+            self.trigger_by_change(now, &unit, cause, &check);
         }
     }
 
     /// Triggers a unit that reads a changed object, except for an own write without a visible change.
-    fn trigger_by_change(&mut self, now: Timestamp, unit: &UnitId, cause: Cause, echo: &EchoCheck<'_>) {
-        let own = self.arbiter.is_own_change(unit, &echo.change.key, echo.change.revision);
+    fn trigger_by_change(&mut self, now: Timestamp, unit: &UnitId, cause: Cause, check: &OwnWriteCheck<'_>) {
+        let own = self.arbiter.is_own_change(unit, &check.change.key, check.change.revision);
         // While the unit runs, the change may be one of its writes whose response has not arrived. The end of the run
         // looks at it again, with the reads of the run.
         let undecided = self.running.contains_key(unit);
-        if (own || undecided) && *echo.unseen {
+        if (own || undecided) && *check.unseen {
             return;
         }
         self.unit_statuses.ensure(now, unit);
@@ -64,7 +64,7 @@ impl Core {
     /// Triggers a unit because of the changes during its run, now that its own writes are known.
     pub(super) fn trigger_by_missed(&mut self, now: Timestamp, unit: &UnitId, missed: Vec<(Cause, ObjectChange)>) {
         for (cause, change) in missed {
-            self.trigger_by_change(now, unit, cause, &EchoCheck::new(&change));
+            self.trigger_by_change(now, unit, cause, &OwnWriteCheck::new(&change));
         }
     }
 
