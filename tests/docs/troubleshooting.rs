@@ -104,10 +104,10 @@ fn every_reason_of_why_not_has_a_heading() {
 
 /// Returns the sources of `doctor`, without their tests.
 fn doctor_sources() -> Vec<PathBuf> {
-    let folder = root().join("app/cli/src/doctor");
+    let folder = root().join("app/runtime/src/doctor");
     let below = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let all = below.filter(|path| path.is_file() && !path.ends_with("tests.rs") && !path.ends_with("report.rs"));
-    all.chain([root().join("app/cli/src/doctor.rs")]).collect()
+    all.chain([root().join("app/runtime/src/doctor.rs")]).collect()
 }
 
 fn captures(source: &str, pattern: &str) -> Vec<String> {

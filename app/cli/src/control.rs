@@ -3,11 +3,11 @@
 use clap::Args;
 use serde_json::{Value, json};
 use switchboard_kernel::operator::Unit;
+use switchboard_runtime::count::counted;
+use switchboard_runtime::stderr::print_stderr;
 
 use crate::failure::CommandError;
-use crate::kernel::StateDir;
-use crate::output_format::counted;
-use crate::stderr::print_stderr;
+use crate::state_args::StateArgs;
 
 /// Stop starting units of an operator; running units finish
 #[derive(Args)]
@@ -15,7 +15,7 @@ pub struct Pause {
     /// Operator name
     operator: String,
     #[command(flatten)]
-    pub state: StateDir,
+    pub state: StateArgs,
 }
 
 impl Pause {
@@ -23,9 +23,9 @@ impl Pause {
     pub async fn run(self) -> Result<(), CommandError> {
         let operator = self.operator;
         let body = json!({"operator": operator}).to_string();
-        self.state.request::<Value>("POST", "/api/v1/pause", body).await?;
+        self.state.dir().request::<Value>("POST", "/api/v1/pause", body).await?;
         print_stderr(format_args!("{operator} paused (running units finish)"));
-        print_stderr(self.state.complete(&format!("hint: resume with `switchboard resume {operator}`")));
+        print_stderr(self.state.dir().complete(&format!("hint: resume with `switchboard resume {operator}`")));
         Ok(())
     }
 }
@@ -36,7 +36,7 @@ pub struct Resume {
     /// Operator name
     operator: String,
     #[command(flatten)]
-    pub state: StateDir,
+    pub state: StateArgs,
 }
 
 impl Resume {
@@ -44,7 +44,7 @@ impl Resume {
     pub async fn run(self) -> Result<(), CommandError> {
         let operator = self.operator;
         let body = json!({"operator": operator}).to_string();
-        self.state.request::<Value>("POST", "/api/v1/resume", body).await?;
+        self.state.dir().request::<Value>("POST", "/api/v1/resume", body).await?;
         print_stderr(format_args!("{operator} resumed"));
         Ok(())
     }
@@ -58,14 +58,14 @@ pub struct Reconcile {
     /// Unit to run, such as `shop/web` [default: all units]
     unit: Option<Unit>,
     #[command(flatten)]
-    pub state: StateDir,
+    pub state: StateArgs,
 }
 
 impl Reconcile {
     /// Requests the runs; the limits apply to them as to any other run.
     pub async fn run(self) -> Result<(), CommandError> {
         let body = json!({"operator": self.operator, "unit": self.unit}).to_string();
-        let answer: Value = self.state.request("POST", "/api/v1/reconcile", body).await?;
+        let answer: Value = self.state.dir().request("POST", "/api/v1/reconcile", body).await?;
         let triggered = answer["triggered"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
         print_stderr(format_args!("triggered {} of {}", counted(triggered, "unit"), self.operator));
         Ok(())

@@ -1,22 +1,14 @@
 //! `switchboard doctor`: checks everything `run` needs and prints hints for what is missing.
 
-mod cluster;
-mod database;
-mod machine;
-mod permissions;
-mod report;
-mod services;
-
 use std::path::PathBuf;
 
 use clap::Args;
+use switchboard_runtime::doctor;
 
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
-use crate::kernel::{self, StateDir};
-use crate::output_format::{OutputFormat, counted, print};
-use database::DatabaseTarget;
-use report::{DoctorCheck, DoctorReport};
+use crate::output_format::{OutputFormat, print};
+use crate::state_args::StateArgs;
 
 /// Check configuration, clusters, permissions, database and machine
 #[derive(Args)]
@@ -33,48 +25,14 @@ pub struct Doctor {
     #[command(flatten)]
     cluster_args: ClusterArgs,
     #[command(flatten)]
-    state: StateDir,
+    state: StateArgs,
 }
 
 impl Doctor {
     /// Prints the results. Returns whether there is no error.
     pub async fn run(self) -> Result<bool, CommandError> {
-        let mut report = DoctorReport::default();
-        let config = match kernel::read_config(&self.config) {
-            Ok(mut config) => {
-                self.cluster_args.apply_with_up(&mut config, &self.state);
-                let operators = config.operators.values().filter(|one| one.enabled).count();
-                let (file, clusters) = (self.config.display(), config.clusters.len());
-                let found = format!("{file}: {}, {}", counted(operators, "operator"), counted(clusters, "cluster"));
-                report.add(DoctorCheck::ok("configuration", found));
-                for warning in config.warnings() {
-                    report.add(DoctorCheck::warning(
-                        "configuration",
-                        warning,
-                        "`switchboard init --config -` prints every setting with a comment",
-                    ));
-                }
-                Some(config)
-            }
-            Err(error) => {
-                DoctorCheck::config_errors("configuration", &*error).into_iter().for_each(|check| report.add(check));
-                None
-            }
-        };
-        machine::check(&self.state, config.as_ref(), &mut report).await;
-        match &self.database {
-            Some(url) => database::check(DatabaseTarget::of_url(url), &mut report).await,
-            None if config.as_ref().is_none_or(|config| config.gitops.is_none()) => {
-                database::not_configured(&mut report)
-            }
-            None => {}
-        }
-        if let Some(config) = &config {
-            let mut clusters = cluster::check(config, &mut report).await.with_local_up(config, &self.state);
-            let dir = self.state.path().ok();
-            let beside = services::check(config, &mut clusters, dir.as_deref(), &mut report).await;
-            permissions::check(config, &clusters, beside, &mut report).await;
-        }
+        let (database, access) = (self.database.as_deref(), self.cluster_args.access());
+        let report = doctor::check(&self.config, database, &access, &self.state.dir()).await;
         print(&report, self.output)?;
         Ok(report.passed())
     }

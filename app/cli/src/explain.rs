@@ -16,13 +16,15 @@ use switchboard_kernel::operator::Unit;
 use switchboard_kernel::replay::{ReplayComparison, replay_within};
 use switchboard_kernel::resource::ObjectKey;
 use switchboard_kernel::state::KernelState;
+use switchboard_runtime::state_dir::StateDir;
+use switchboard_runtime::stderr::print_stderr;
+use switchboard_runtime::{hosted, limits, operators};
 
 use crate::failure::CommandError;
-use crate::kernel::StateDir;
 pub use crate::output_format::{OutputFormat, print};
-use crate::stderr::print_stderr;
+use crate::state_args::StateArgs;
 use crate::watch_loop::WatchArgs;
-use crate::{DIFFERS, color, limits, operators};
+use crate::{DIFFERS, color};
 pub use top::Top;
 
 /// Maximum time to wait until the journal has the decision of a write. Decisions are recorded after their writes.
@@ -50,7 +52,7 @@ pub struct WhyObject {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
-    pub state: StateDir,
+    pub state: StateArgs,
 }
 
 fn target(text: &str) -> Result<(String, String), String> {
@@ -75,7 +77,7 @@ impl WhyObject {
         loop {
             let report = self.report().await?;
             if report.unrecorded_manager.is_none() || report.lost > 0 || Instant::now() >= end {
-                return render_report(&report, self.output, &self.state);
+                return render_report(&report, self.output, &self.state.dir());
             }
             tokio::time::sleep(JOURNAL_POLL).await;
         }
@@ -84,8 +86,8 @@ impl WhyObject {
     async fn report(&self) -> Result<WhyReport, CommandError> {
         // The state is requested before the journal is read, so that the journal holds every decision the state
         // mentions.
-        let state = self.state.state().await.ok();
-        let journal = self.state.journal()?;
+        let state = self.state.dir().state().await.ok();
+        let journal = self.state.dir().journal()?;
         let state = state.unwrap_or_else(|| {
             print_stderr("note: no kernel is running here; the report is from its journal");
             KernelState { now: now(), ..KernelState::default() }
@@ -94,7 +96,7 @@ impl WhyObject {
         let target = ObjectTarget { cluster: self.cluster.clone(), kind, namespace: self.namespace.clone(), name };
         let entries: Vec<JournalEntry> = journal.newest().collect();
         live_object::check_known(&target, &entries, &state)?;
-        let live = live_object::read(&self.state, &target, &entries, &state).await?;
+        let live = live_object::read(&self.state.dir(), &target, &entries, &state).await?;
         let read = |id: DecisionId, key: &ObjectKey| {
             let kept = journal.reads(id)?.objects.into_iter().find(|kept| kept.key == *key);
             kept.map(|kept| kept.value)
@@ -149,7 +151,7 @@ pub struct WhyNot {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
-    pub state: StateDir,
+    pub state: StateArgs,
 }
 
 /// Renders a report, with colors if it is a table on a terminal.
@@ -169,21 +171,22 @@ impl WhyNot {
     }
 
     async fn report(&self) -> Result<String, CommandError> {
-        let mut state = self.state.state().await?;
+        let mut state = self.state.dir().state().await?;
         if let Some(unit) = &self.unit
             && let Some(hosted) = state.operators.iter_mut().find(|hosted| hosted.name == self.operator)
         {
             // The state lists only waiting units, and not all of them if there are many.
             let body = json!({"operator": self.operator, "unit": unit}).to_string();
-            hosted.units =
-                vec![self.state.request("POST", "/api/v1/unit", body).await.map_err(|error| self.with_hint(error))?];
+            hosted.units = vec![
+                self.state.dir().request("POST", "/api/v1/unit", body).await.map_err(|error| self.with_hint(error))?,
+            ];
         }
         let report = explain::explain_idle(&self.operator, None, &state);
         if report.health.is_none() {
             let known = if report.operators.is_empty() { "none".to_string() } else { report.operators.join(", ") };
             return Err(format!("no operator {} is running\nhint: operators: {known}", self.operator).into());
         }
-        render_report(&report, self.output, &self.state)
+        render_report(&report, self.output, &self.state.dir())
     }
 
     fn with_hint(&self, error: CommandError) -> CommandError {
@@ -201,13 +204,13 @@ pub struct Replay {
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]
-    pub state: StateDir,
+    pub state: StateArgs,
 }
 
 impl Replay {
     /// Prints the report. The exit code states whether the decision differs now, or could not be repeated.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
-        let journal = self.state.journal()?;
+        let journal = self.state.dir().journal()?;
         let id = DecisionId(self.decision);
         let decision = journal.get(id);
         let replayed = match &decision {
@@ -215,7 +218,7 @@ impl Replay {
             Some(decision) => {
                 let name = &decision.unit.operator.0;
                 let known = operators::replay_operator(name, &decision.settings).await;
-                let known = known.or_else(|| crate::hosted::replay_operator(name, &self.state.path().ok()?));
+                let known = known.or_else(|| hosted::replay_operator(name, &self.state.dir().path().ok()?));
                 let operator = known.ok_or_else(|| {
                     format!("this binary has no operator {name}\nhint: replay with the binary that made the decision")
                 })?;

@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use switchboard_probe::{CaseError, Fault, ProbeCase, ProbeReport};
+use switchboard_runtime::operators;
 
 use crate::explain::{OutputFormat, print};
 use crate::failure::CommandError;
-use crate::operators;
+use crate::operator_name;
 use crate::progress::ProgressLine;
 
 /// Test an operator under crashes, stale reads, missed events and lost responses
 #[derive(Args)]
 pub struct FaultTestCommand {
     /// Operator name
-    #[arg(value_name = "OPERATOR", value_parser = operators::name_parser())]
+    #[arg(value_name = "OPERATOR", value_parser = operator_name::name_parser())]
     operator: String,
     /// Case file: initial objects and the changes a user makes
     #[arg(long, value_name = "FILE")]

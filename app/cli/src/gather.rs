@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use switchboard_gather::contract::ContractRules;
+use switchboard_runtime::stderr::print_stderr;
 
 use crate::failure::CommandError;
-use crate::stderr::print_stderr;
 
 /// Maximum number of problems printed in full; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 20;

@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use switchboard_runtime::stderr::print_stderr;
 
 use crate::failure::CommandError;
 use crate::output_format;
-use crate::stderr::print_stderr;
 
 /// Text of the configuration: a small working part, and all other settings as comments.
 pub const TEXT: &str = include_str!("init/switchboard.yaml");
@@ -57,9 +57,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use switchboard_kernel::config::Config;
+    use switchboard_runtime::operators;
 
     use super::TEXT;
-    use crate::operators;
 
     fn parse(text: &str) -> Config {
         Config::parse("switchboard.yaml", text, operators::KNOWN).unwrap_or_else(|error| panic!("{error}\n{text}"))

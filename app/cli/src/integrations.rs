@@ -1,30 +1,24 @@
 //! `switchboard integrations`: workloads of integrations, from data alone or against live clusters.
 
-mod bundle_source;
-mod cluster_auth;
-mod cluster_connector;
 mod compare;
-pub mod hosting;
 mod lint;
 mod list;
-mod manager_config;
 mod plan;
 mod render;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use switchboard_integrations::chart::IntegrationsChart;
 use switchboard_integrations::desired::{DesiredBuilder, DesiredObjects};
-use switchboard_integrations::meta::IntegrationMeta;
-use switchboard_integrations::model::{DataScope, IntegrationModel};
+use switchboard_integrations::model::DataScope;
 use switchboard_integrations::settings::{self, DEFAULT_UPSTREAM, RenderSettings};
 use switchboard_integrations::source::Bundle;
+use switchboard_runtime::integrations::{chart, check_environment, meta, variables};
+use switchboard_runtime::stderr::print_stderr;
 
 use crate::failure::CommandError;
-use crate::stderr::print_stderr;
 
 /// Render and compare the workloads of integrations
 #[derive(Args)]
@@ -121,41 +115,6 @@ impl BuildArgs {
         };
         Ok(DesiredBuilder::new(chart(self.chart.as_deref())?, settings))
     }
-}
-
-/// Refuses an environment that no bundle has; the output would be empty without an error.
-fn check_environment(environment: Option<&str>, bundles: &[&Bundle]) -> Result<(), CommandError> {
-    let Some(wanted) = environment.filter(|name| !name.is_empty()) else { return Ok(()) };
-    let known: BTreeSet<String> = bundles.iter().flat_map(|bundle| IntegrationModel::environments(bundle)).collect();
-    if known.contains(wanted) {
-        return Ok(());
-    }
-    let known: Vec<String> = known.into_iter().collect();
-    Err(format!("the data has no environment `{wanted}`\nhint: environments: {}", known.join(", ")).into())
-}
-
-/// Returns the environment variables of this process that are valid UTF-8.
-fn variables() -> BTreeMap<String, String> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
-}
-
-fn meta(file: Option<&std::path::Path>) -> Result<IntegrationMeta, CommandError> {
-    let mut meta = IntegrationMeta::default();
-    if let Some(file) = file {
-        let text =
-            std::fs::read_to_string(file).map_err(|error| format!("could not read {}: {error}", file.display()))?;
-        meta.extend(IntegrationMeta::parse(&text)?);
-    }
-    Ok(meta)
-}
-
-fn chart(path: Option<&std::path::Path>) -> Result<IntegrationsChart, CommandError> {
-    Ok(match path {
-        Some(path) => IntegrationsChart::load(path)?,
-        None => IntegrationsChart::builtin(),
-    })
 }
 
 /// Prints the problems of the data. Returns whether there are any.

@@ -3,7 +3,6 @@
 mod cluster_args;
 mod color;
 mod completion;
-mod contexts;
 mod control;
 mod doctor;
 mod example;
@@ -13,17 +12,11 @@ mod fault_test;
 mod flag_duration;
 mod gather;
 mod gitops;
-mod hosted;
 mod init;
 mod integrations;
-mod kernel;
-mod limits;
-mod listen_address;
-mod local_ca;
-mod local_pods;
 mod log;
 mod operator;
-mod operators;
+mod operator_name;
 mod output_format;
 mod plan;
 mod plugs;
@@ -31,10 +24,8 @@ mod progress;
 mod run;
 mod serve;
 mod startup_message;
-mod stderr;
-mod storage_location;
+mod state_args;
 mod template;
-mod temporary_dir;
 mod test;
 mod up;
 mod usage;
@@ -43,8 +34,9 @@ mod watch_loop;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use kernel::StateDir;
-use log::{LogArgs, LogFormat};
+use log::LogArgs;
+use switchboard_runtime::log::LogFormat;
+use switchboard_runtime::state_dir::StateDir;
 
 const EXIT_CODES: &str = "Exit codes:
   0   success, or stopped by a signal
@@ -155,14 +147,14 @@ impl Command {
     /// State directory of the commands that find a kernel or its database by it.
     fn state(&self) -> StateDir {
         match self {
-            Command::Plan(plan) => plan.state.clone(),
-            Command::Why(why) => why.state.clone(),
-            Command::WhyNot(why_not) => why_not.state.clone(),
-            Command::Top(top) => top.state.clone(),
-            Command::Pause(pause) => pause.state.clone(),
-            Command::Resume(resume) => resume.state.clone(),
-            Command::Reconcile(reconcile) => reconcile.state.clone(),
-            Command::Replay(replay) => replay.state.clone(),
+            Command::Plan(plan) => plan.state.dir(),
+            Command::Why(why) => why.state.dir(),
+            Command::WhyNot(why_not) => why_not.state.dir(),
+            Command::Top(top) => top.state.dir(),
+            Command::Pause(pause) => pause.state.dir(),
+            Command::Resume(resume) => resume.state.dir(),
+            Command::Reconcile(reconcile) => reconcile.state.dir(),
+            Command::Replay(replay) => replay.state.dir(),
             Command::Gitops(gitops) => gitops.state(),
             _ => StateDir::default(),
         }

@@ -14,23 +14,25 @@ use switchboard_gather::mutation::{Naming, OutputCluster as Folder, write_direct
 use switchboard_hosted::native::{
     ControllerSelection, RunOnceOptions, RunOutput, input_resources, output_resources, run_once, run_with_workload,
 };
+use switchboard_kernel::config::ClusterConfig;
 use switchboard_kernel::operator::{Declaration, Units};
 use switchboard_kernel::timestamp::Timestamp;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_object::kind::GroupVersionKind;
+use switchboard_runtime::cluster_access::ClusterAccess;
+use switchboard_runtime::operators;
+use switchboard_runtime::stderr::print_stderr;
 
-use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
 use crate::gather::live_cluster::LiveCluster;
 use crate::gather::name_key::NameKeyArg;
-use crate::operators;
-use crate::stderr::print_stderr;
+use crate::operator_name;
 
 /// Run a native operator once, from an input directory to an output directory
 #[derive(Args)]
 pub struct OperatorCommand {
     /// Operator name
-    #[arg(value_name = "OPERATOR", value_parser = operators::name_parser())]
+    #[arg(value_name = "OPERATOR", value_parser = operator_name::name_parser())]
     operator: String,
     #[command(subcommand)]
     command: ContractCommand,
@@ -118,7 +120,8 @@ impl OperatorCommand {
 
 /// Reads the inputs on the user workload cluster live. Other inputs come from the directory.
 async fn workload(declaration: &Declaration, kubeconfig: &Path) -> Result<MustGather, CommandError> {
-    let live = LiveCluster::connect(&ClusterArgs { kubeconfig: Some(kubeconfig.to_path_buf()), context: None }).await?;
+    let cluster = ClusterConfig { kubeconfig: Some(kubeconfig.to_path_buf()), context: None };
+    let live = LiveCluster::connect(&ClusterAccess(cluster)).await?;
     let inputs =
         declaration.readable().into_iter().filter(|input| input.cluster_type == ClusterType::UserWorkload).collect();
     let declared = Declaration { inputs, outputs: BTreeSet::new(), units: Units::Whole, ..declaration.clone() };

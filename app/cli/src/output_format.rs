@@ -59,11 +59,6 @@ pub fn write(text: &str) -> Result<(), CommandError> {
     }
 }
 
-/// Formats a count with its noun: `1 error`, `0 warnings`.
-pub fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Returns an age like kubectl: in the largest unit with at least two digits of precision.
 pub fn age(created: &str, now: Timestamp) -> String {
     let Ok(created) = created.parse::<Timestamp>() else { return "-".to_string() };

@@ -17,15 +17,16 @@ use switchboard_kernel::limits::{GlobalLimits, Limits};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::plan::UnitStatus;
 use switchboard_kernel::topology::{ClusterName, ClusterType};
+use switchboard_runtime::gitops::engine::EmbeddedEngine;
+use switchboard_runtime::hosted::{self, ClusterClients};
+use switchboard_runtime::integrations::hosting::IntegrationsManager;
+use switchboard_runtime::{config_file, limits, run};
 
 use crate::cluster_args::ClusterArgs;
 use crate::explain::{OutputFormat, print};
 use crate::failure::{self, CommandError};
-use crate::gitops::engine::EmbeddedEngine;
-use crate::hosted::{self, ClusterClients};
-use crate::integrations::hosting::IntegrationsManager;
-use crate::kernel::{self, StateDir};
-use crate::{flag_duration, limits, run};
+use crate::flag_duration;
+use crate::state_args::StateArgs;
 
 /// Name of the part that cannot be planned, as in the output of `run`.
 const GITOPS: &str = "gitops";
@@ -49,7 +50,7 @@ pub struct PlanCommand {
     #[command(flatten)]
     cluster_args: ClusterArgs,
     #[command(flatten)]
-    pub state: StateDir,
+    pub state: StateArgs,
 }
 
 /// The plan is incomplete, so it is unknown whether something would be written.
@@ -80,9 +81,9 @@ struct PlanGroup {
 impl PlanCommand {
     /// Prints the report. Returns whether something would be written.
     pub async fn run(self) -> Result<bool, CommandError> {
-        let mut config = kernel::read_config(&self.config)?;
-        self.cluster_args.apply_with_up(&mut config, &self.state);
-        let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state);
+        let mut config = config_file::read_config(&self.config)?;
+        self.cluster_args.access().apply_with_up(&mut config, &self.state.dir());
+        let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state.dir());
         let folder = tempfile::tempdir()?;
         let (mut all, mut left_out) = self.all(&config, &clusters, folder.path()).await?;
         if let Some(name) = &self.operator {
@@ -151,7 +152,7 @@ impl PlanCommand {
     /// Whether Applications are stored on the cluster of this user's `up`: only then does the engine read repositories
     /// of this machine.
     fn is_local(&self, config: &Config, clusters: &ClusterClients) -> bool {
-        clusters.is_local(config.topology.cluster(ClusterType::Management), &self.state)
+        clusters.is_local(config.topology.cluster(ClusterType::Management), &self.state.dir())
     }
 
     async fn report(

@@ -14,17 +14,17 @@ use switchboard_cluster::clock_and_rng::ClockAndRng;
 use switchboard_cluster::dump::{ContainerLog, DumpLogs, DumpObject};
 use switchboard_cluster::listener::BoundPort;
 use switchboard_gather::{Dump, ReadProblem};
+use switchboard_runtime::contexts::{ADMIN, DEFAULT_CONTEXT};
+use switchboard_runtime::listen_address;
+use switchboard_runtime::stderr::print_stderr;
+use switchboard_runtime::temporary_dir::TemporaryDir;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::contexts::{ADMIN, DEFAULT_CONTEXT};
 use crate::failure::CommandError;
 use crate::gather::recording::{self, RecordingArgs};
-use crate::listen_address;
 use crate::log::LogArgs;
 use crate::progress::ProgressLine;
 use crate::startup_message;
-use crate::stderr::print_stderr;
-use crate::temporary_dir::TemporaryDir;
 
 /// Maximum number of problems printed in full; the rest is counted.
 const MAX_PROBLEMS_SHOWN: usize = 50;

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use switchboard_cluster::listener::Listener;
-
-use crate::stderr::print_stderr;
+use switchboard_runtime::stderr::print_stderr;
 
 /// The path could not be written to stdout.
 #[derive(Debug, thiserror::Error)]

@@ -20,12 +20,12 @@ use switchboard_chart::output::{self, OutputOptions};
 use switchboard_chart::release::Release;
 use switchboard_chart::render::{ChartRenderError, CompiledChart, RenderRequest, RenderedChart};
 use switchboard_chart::warnings::ChartWarnings;
+use switchboard_runtime::stderr::print_stderr;
 use switchboard_template::sprig::{Resolver, SeededEntropy, SprigVersion, SystemInputs};
 use switchboard_template::{ExecutionOptions, TemplateSet, Value};
 
 use self::hint::OrHint as _;
 use crate::failure::CommandError;
-use crate::stderr::print_stderr;
 
 /// Default release name.
 const DEFAULT_NAME: &str = "release-name";

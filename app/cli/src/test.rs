@@ -1,9 +1,6 @@
 //! `switchboard test`: declarative test cases of operators.
 
 mod apply_configuration;
-mod case_run;
-mod program;
-mod report;
 mod suite;
 
 use std::path::PathBuf;

@@ -4,10 +4,10 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use clap::Args;
+use switchboard_runtime::stderr::print_stderr;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{self, CommandError};
-use crate::stderr::print_stderr;
 use crate::{flag_duration, output_format};
 
 /// Control sequence that clears a terminal.

@@ -12,10 +12,10 @@ use switchboard_kernel::journal::JournalEntry;
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::state::KernelState;
 use switchboard_kernel::topology::ClusterName;
+use switchboard_runtime::state_dir::StateDir;
+use switchboard_runtime::stderr::print_stderr;
 
 use crate::failure::CommandError;
-use crate::kernel::StateDir;
-use crate::stderr::print_stderr;
 
 /// Live state of an object.
 pub enum LiveState {

@@ -11,8 +11,8 @@ use switchboard_service::resources::DEPLOYMENTS;
 
 use super::render_report;
 use crate::failure::CommandError;
-use crate::kernel::StateDir;
 use crate::output_format::OutputFormat;
+use crate::state_args::StateArgs;
 use crate::watch_loop::WatchArgs;
 
 /// Show the activity of every operator
@@ -24,7 +24,7 @@ pub struct Top {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
-    pub state: StateDir,
+    pub state: StateArgs,
 }
 
 /// Deployments as `namespace/name`, by uid.
@@ -37,7 +37,7 @@ impl Top {
     }
 
     async fn look(&self) -> Result<String, CommandError> {
-        let mut report = explain::report(&self.state.state().await?);
+        let mut report = explain::report(&self.state.dir().state().await?);
         if self.output.is_table() {
             let names = self.deployment_names(&report).await;
             for row in &mut report.operators {
@@ -47,7 +47,7 @@ impl Top {
                 }
             }
         }
-        render_report(&report, self.output, &self.state)
+        render_report(&report, self.output, &self.state.dir())
     }
 
     /// Returns the names of the deployments whose Applications the reasons name. Without an answer, they keep the
@@ -59,7 +59,7 @@ impl Top {
             return DeploymentNames::new();
         }
         let body = json!({"kind": DEPLOYMENTS.to_string(), "uids": uids}).to_string();
-        self.state.request("POST", "/api/v1/names", body).await.unwrap_or_default()
+        self.state.dir().request("POST", "/api/v1/names", body).await.unwrap_or_default()
     }
 }
 

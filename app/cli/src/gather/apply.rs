@@ -15,13 +15,13 @@ use switchboard_kernel::operator::{AccessRule, Declaration, OperatorName, Unit, 
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_kernel::view::Reads;
+use switchboard_runtime::stderr::print_stderr;
 
 use super::idempotent_writer::IdempotentWriter;
 use super::live_cluster::LiveCluster;
 use super::{MAX_PROBLEMS_SHOWN, check_exists, completeness, conversion, problem_line, warn};
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
-use crate::stderr::print_stderr;
 
 /// Field manager for mutations that name none.
 const MANAGER: &str = "switchboard-gather";
@@ -85,7 +85,7 @@ impl GatherApply {
         let directory = if self.partial { directory } else { completeness::check(directory)? };
         let chosen = self.selected(directory);
         warn(replace_conflicts(&chosen));
-        let live = LiveCluster::connect(&self.cluster_args).await?;
+        let live = LiveCluster::connect(&self.cluster_args.access()).await?;
         let judged = order_mutations(&chosen, &live)?;
         let cluster = ClusterName::new(MANAGER);
         let writer = IdempotentWriter(KubeWriter::new(BTreeMap::from([(cluster, live.client)])));

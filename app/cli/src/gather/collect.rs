@@ -26,7 +26,7 @@ impl Collect {
     pub async fn run(self) -> Result<(), CommandError> {
         let inputs = self.inputs.read(ContractRules::Native)?;
         check_empty(self.target.path())?;
-        let live = LiveCluster::connect(&self.cluster_args).await?;
+        let live = LiveCluster::connect(&self.cluster_args.access()).await?;
         let list = &inputs.apply_configuration_resources;
         self.target.write(live.gather(list).await?, list, &live.discovery, ContractRules::Native)
     }

@@ -6,8 +6,7 @@ use switchboard_gather::contract::{ContractRules, ResourceList, ResourceType};
 use switchboard_gather::discovery::{self, Discovery};
 use switchboard_gather::prune::{InputPruner, InputQuery, PruneError, PrunedInputs};
 use switchboard_object::selector::LabelSelector;
-
-use crate::cluster_args::{ClusterArgs, ClusterArgsError};
+use switchboard_runtime::cluster_access::{ClusterAccess, ClusterAccessError};
 
 /// Page size of list requests.
 const PAGE: usize = 500;
@@ -17,7 +16,7 @@ const PAGE: usize = 500;
 pub enum LiveClusterError {
     /// The kubeconfig selects no usable cluster.
     #[error(transparent)]
-    Client(#[from] ClusterArgsError),
+    Client(#[from] ClusterAccessError),
     /// The cluster does not serve aggregated discovery.
     #[error(
         "could not discover the types of the cluster: it does not serve aggregated discovery\nhint: use a cluster with Kubernetes 1.27 or later"
@@ -39,9 +38,9 @@ pub struct LiveCluster {
 }
 
 impl LiveCluster {
-    /// Connects by the cluster flags or the environment.
-    pub async fn connect(cluster_args: &ClusterArgs) -> Result<Self, LiveClusterError> {
-        Self::with_client(cluster_args.client().await?).await
+    /// Connects by settings or the environment.
+    pub async fn connect(access: &ClusterAccess) -> Result<Self, LiveClusterError> {
+        Self::with_client(access.client().await?).await
     }
 
     /// Runs discovery with a client.

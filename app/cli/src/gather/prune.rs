@@ -10,11 +10,11 @@ use switchboard_gather::input::{InputFolder, InputFormat, InputWriteResult};
 use switchboard_gather::manifest_client::ManifestClient;
 use switchboard_gather::must_gather::MustGather;
 use switchboard_gather::prune::{self, PrunedInputs};
+use switchboard_runtime::stderr::print_stderr;
 
 use super::declared_inputs::InputsArgs;
 use super::{CompatArgs, check_empty, check_exists, problem_line, warn};
 use crate::failure::CommandError;
-use crate::stderr::print_stderr;
 
 /// Reduce a dump to the inputs that an operator declares
 #[derive(Args)]

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use switchboard_ledger::Ledger;
+use switchboard_runtime::state_dir::StateDir;
 
 use super::existing_database::ExistingDatabaseArgs;
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
-use crate::kernel::StateDir;
 use crate::output_format::OutputFormat;
 
 /// Database, cluster and output format of an administrative command.
@@ -40,6 +40,6 @@ impl AdminArgs {
 
     /// Builds a client for the cluster of the Argo CD instances.
     pub async fn client(&self) -> Result<kube::Client, CommandError> {
-        Ok(self.cluster_args.clone().or_up_cluster().client().await?)
+        Ok(self.cluster_args.access().or_up_cluster().client().await?)
     }
 }

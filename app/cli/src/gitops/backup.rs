@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use switchboard_runtime::stderr::print_stderr;
 use switchboard_service::backup;
 
 use super::existing_database::ExistingDatabaseArgs;
 use crate::failure::CommandError;
-use crate::stderr::print_stderr;
 
 /// Back up all rows of the database to a file
 #[derive(Args)]

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use switchboard_gitops::kinds::environment::{EnvironmentReason, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, ManagedEnvironment};
+use switchboard_runtime::gitops::credential::{self, owned_secret};
 
-use super::credential::{self, owned_secret};
 use super::delete::DeleteResource;
 use super::get::{GetArgs, ResourceKind};
 use super::tenant::{ENVIRONMENTS, SECRETS, TenantClient};

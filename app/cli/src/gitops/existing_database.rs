@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use switchboard_ledger::Ledger;
+use switchboard_runtime::gitops::database::{DatabaseSettings, url_from_env};
+use switchboard_runtime::gitops::hosting::{FILE, KEYS};
+use switchboard_runtime::state_dir::{self, StateDir};
+use switchboard_runtime::stderr::print_stderr;
 
-use super::database::{DatabaseArgs, url_from_env};
-use super::hosting::{FILE, KEYS};
+use super::database::DatabaseArgs;
 use crate::failure::CommandError;
-use crate::kernel::{self, StateDir};
-use crate::stderr::print_stderr;
 
 /// Flags for a database in use.
 #[derive(Args)]
@@ -47,9 +48,10 @@ impl ExistingDatabaseArgs {
         Ok(self.resolve(kubeconfig)?.open(false).await?.0)
     }
 
-    fn resolve(&self, kubeconfig: Option<&Path>) -> Result<DatabaseArgs, CommandError> {
-        if self.database.has_url() || url_from_env().is_some() {
-            return Ok(self.database.clone().with_key_beside(KEYS));
+    fn resolve(&self, kubeconfig: Option<&Path>) -> Result<DatabaseSettings, CommandError> {
+        let mut database = self.database.settings();
+        if database.has_url() || url_from_env().is_some() {
+            return Ok(database.with_key_beside(KEYS));
         }
         let dirs = match &self.state_dir {
             Some(dir) => vec![dir.clone()],
@@ -60,7 +62,6 @@ impl ExistingDatabaseArgs {
         };
         let file = dir.join(FILE);
         print_stderr(format_args!("using the database {}", file.display()));
-        let mut database = self.database.clone();
         database.set_url(format!("sqlite:{}", file.display()));
         Ok(database.with_key_beside(KEYS))
     }
@@ -69,7 +70,7 @@ impl ExistingDatabaseArgs {
 /// Returns the state directories that may belong to the selected cluster.
 fn state_dirs(kubeconfig: Option<&Path>, variable: Option<PathBuf>) -> Result<Vec<PathBuf>, CommandError> {
     let selected = kubeconfig.map(Path::to_path_buf).or(variable);
-    let beside = selected.as_deref().and_then(Path::parent).map(|data| data.join(kernel::KERNEL));
+    let beside = selected.as_deref().and_then(Path::parent).map(|data| data.join(state_dir::KERNEL));
     let mut dirs: Vec<PathBuf> = beside.into_iter().collect();
     let own = StateDir::default().path()?;
     if !dirs.contains(&own) {

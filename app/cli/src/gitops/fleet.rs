@@ -14,6 +14,7 @@ use switchboard_gitops::fleet::PlacementKey;
 use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
 use switchboard_ledger::ids::{EngineInstanceId, InstanceState, MoveStep};
 use switchboard_ledger::rows::fleet::Placement;
+use switchboard_runtime::stderr::print_stderr;
 use switchboard_service::fleet::{Fleet, FleetInstance, InstanceSpec};
 use switchboard_service::{Store, settings};
 
@@ -21,7 +22,6 @@ use self::table::FleetTable;
 use super::admin_args::AdminArgs;
 use crate::failure::CommandError;
 use crate::output_format;
-use crate::stderr::print_stderr;
 use crate::watch_loop::WatchArgs;
 
 /// Manage the fleet of Argo CD instances and the placement of tenants

@@ -7,13 +7,13 @@ use switchboard_gitops::state::{
     ResourceState, application_health, application_state, environment_state, repository_state, root_cause,
     sync_run_state,
 };
+use switchboard_runtime::stderr::print_stderr;
 
 use super::object_table::{CellFn, ObjectTable, TableColumn, age, column, text, wide};
 use super::tenant::{APPLICATIONS, ENVIRONMENTS, REPOSITORIES, RUNS, TenantArgs, TenantClient, TenantKind};
 use crate::color;
 use crate::failure::CommandError;
 use crate::output_format::OutputFormat;
-use crate::stderr::print_stderr;
 use crate::watch_loop::WatchArgs;
 
 /// Show applications, environments, repositories or sync runs and their status

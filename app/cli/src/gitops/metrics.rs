@@ -30,7 +30,7 @@ impl MetricsCommand {
         let ledger = self.database.open(self.cluster_args.kubeconfig.as_deref()).await?;
         ledger.check_schema().await?;
         let named = self.cluster_args.kubeconfig.is_some() || self.cluster_args.context.is_some();
-        let engine = if named { Some(EngineClient::new(self.cluster_args.client().await?)) } else { None };
+        let engine = if named { Some(EngineClient::new(self.cluster_args.access().client().await?)) } else { None };
         let page = metrics::text(&metrics::count(&ledger, engine.as_ref()).await?);
         output_format::write(&page)?;
         Ok(ExitCode::SUCCESS)

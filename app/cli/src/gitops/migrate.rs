@@ -32,7 +32,7 @@ pub struct Migrate {
 impl Migrate {
     /// Runs the command.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
-        let (ledger, database) = self.database.open(self.dry_run).await?;
+        let (ledger, database) = self.database.settings().open(self.dry_run).await?;
         let plan = if self.dry_run { ledger.plan_migration().await? } else { ledger.migrate().await? };
         output_format::write(&match self.output {
             OutputFormat::Table | OutputFormat::Wide => text(&database, &plan, !self.dry_run),

@@ -8,8 +8,8 @@ use serde_json::json;
 use switchboard_gitops::kinds::credential::{CredentialSpec, KIND, LOGIN_IN_URL, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, RepositoryCredential};
 use switchboard_gitops::repository::has_login;
+use switchboard_runtime::gitops::credential::{self, owned_secret};
 
-use super::credential::{self, owned_secret};
 use super::delete::DeleteResource;
 use super::get::{GetArgs, ResourceKind};
 use super::tenant::{REPOSITORIES, SECRETS};

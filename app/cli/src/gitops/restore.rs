@@ -11,13 +11,13 @@ use http::Request;
 use serde::Serialize;
 use serde_json::Value;
 use switchboard_gitops::argo;
+use switchboard_runtime::stderr::print_stderr;
 use switchboard_service::backup;
 use switchboard_service::fleet::EngineClient;
 
 use super::admin_args::AdminArgs;
 use crate::failure::CommandError;
 use crate::output_format;
-use crate::stderr::print_stderr;
 
 /// Restore the rows of a backup; stop backends and agents first
 #[derive(Args)]

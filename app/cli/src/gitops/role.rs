@@ -8,18 +8,18 @@ use std::process::ExitCode;
 use clap::Args;
 use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, GITOPS_NAMESPACE, GitopsConfig, OptionSource};
 use switchboard_kernel::topology::{ClusterName, Topology};
+use switchboard_runtime::cluster_access::{ClusterAccess, ClusterAccessError};
+use switchboard_runtime::hosted;
+use switchboard_runtime::run::{self, RunningKernel};
+use switchboard_runtime::stderr::print_stderr;
 use switchboard_service::limits;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::database::DatabaseArgs;
 use super::managed_gitops_env;
-use crate::cluster_args::{ClusterArgs, ClusterArgsError};
 use crate::failure::CommandError;
-use crate::hosted;
-use crate::kernel::StateDir;
 use crate::log::LogArgs;
-use crate::run::{self, RunningKernel};
-use crate::stderr::print_stderr;
+use crate::state_args::StateArgs;
 
 /// Names of the two clusters in the configuration of a role.
 const TENANTS: &str = "tenants";
@@ -52,7 +52,7 @@ pub struct RoleArgs {
     #[arg(long, value_name = "NAME")]
     console_host: Vec<String>,
     #[command(flatten)]
-    state: StateDir,
+    state: StateArgs,
     /// Format of the log.
     #[command(flatten)]
     pub log: LogArgs,
@@ -86,9 +86,12 @@ impl RoleArgs {
     /// Runs until a signal arrives: as a backend if tenants are given, else as an agent.
     pub async fn run(self, tenants: Option<TenantClusterArgs>, name: &str) -> Result<ExitCode, CommandError> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        let state = self.state.clone().or_for_operator(name).path()?;
-        let engine = ClusterArgs { kubeconfig: self.engine_kubeconfig.clone(), context: self.engine_context.clone() };
-        if let Err(ClusterArgsError::Nowhere) = engine.config().await {
+        let state = self.state.dir().or_for_operator(name).path()?;
+        let engine = ClusterAccess(ClusterConfig {
+            kubeconfig: self.engine_kubeconfig.clone(),
+            context: self.engine_context.clone(),
+        });
+        if let Err(ClusterAccessError::Nowhere) = engine.config().await {
             return Err(ArgoCdClusterNotSet.into());
         }
         managed_gitops_env::ignored_variables(managed_gitops_env::process_env)
@@ -111,7 +114,7 @@ impl RoleArgs {
     }
 
     fn config(self, tenants: Option<TenantClusterArgs>) -> Config {
-        let (database, credentials_key_file, plaintext_credentials) = self.database.into_parts();
+        let DatabaseArgs { database, credentials_key_file, plaintext_credentials } = self.database;
         let is_backend = tenants.is_some();
         let engine = ClusterConfig { kubeconfig: self.engine_kubeconfig, context: self.engine_context };
         let tenants = tenants.unwrap_or_default();

@@ -145,7 +145,7 @@ fn status_hint(code: u16) -> &'static str {
 impl TenantArgs {
     /// Builds a client; sends no request yet.
     pub async fn client(&self) -> Result<TenantClient, CommandError> {
-        let config = self.cluster_args.clone().or_up_cluster().config().await?;
+        let config = self.cluster_args.access().or_up_cluster().config().await?;
         let namespace = self.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
         let client = kube::Client::try_from(config).map_err(|error| TenantClientError::Unreachable {
             action: "build a client".to_string(),

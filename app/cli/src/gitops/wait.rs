@@ -9,13 +9,13 @@ use switchboard_gitops::state::{
     ErrorClass, ResourceState, StateLabel, application_state, argo_cd_error, environment_state, error, failed_sync,
     is_behind, repository_state, root_cause, sync_run_state,
 };
+use switchboard_runtime::stderr::print_stderr;
 
 use super::tenant::{APPLICATIONS, ENVIRONMENTS, REPOSITORIES, RUNS, TenantArgs, TenantClient, TenantKind};
 use crate::failure::CommandError;
 use crate::flag_duration;
 use crate::output_format::{self, OutputFormat};
 use crate::progress::ProgressLine;
-use crate::stderr::print_stderr;
 
 /// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use switchboard_integrations::diff::DiffReport;
+use switchboard_runtime::integrations::bundle_source;
 
-use super::{BuildArgs, bundle_source};
+use super::BuildArgs;
 use crate::DIFFERS;
 use crate::explain::{self, print};
 use crate::failure::CommandError;

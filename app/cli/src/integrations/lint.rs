@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use switchboard_integrations::lint::{LintFinding, Severity, lint};
+use switchboard_runtime::count::counted;
+use switchboard_runtime::integrations::{bundle_source, meta};
+use switchboard_runtime::stderr::print_stderr;
 
-use super::{bundle_source, meta};
 use crate::failure::CommandError;
-use crate::output_format::{OutputFormat, counted, print};
-use crate::stderr::print_stderr;
+use crate::output_format::{OutputFormat, print};
 
 /// Check the data and print problems
 #[derive(Args)]

@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use switchboard_runtime::integrations::bundle_source;
 
-use super::{BuildArgs, bundle_source, report_problems};
+use super::{BuildArgs, report_problems};
 use crate::explain::{OutputFormat, print};
 use crate::failure::CommandError;
 

@@ -15,14 +15,15 @@ use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::topology::ClusterName;
+use switchboard_runtime::integrations::hosting::IntegrationsManager;
+use switchboard_runtime::stderr::print_stderr;
+use switchboard_runtime::{config_file, hosted};
 
-use super::hosting::IntegrationsManager;
 use crate::cluster_args::ClusterArgs;
 use crate::explain::{OutputFormat, print};
 use crate::failure::{self, CommandError};
-use crate::kernel::StateDir;
-use crate::stderr::print_stderr;
-use crate::{DIFFERS, flag_duration, hosted, kernel};
+use crate::state_args::StateArgs;
+use crate::{DIFFERS, flag_duration};
 
 /// Show what would be written on the live clusters of a configuration; write nothing
 #[derive(Args)]
@@ -40,14 +41,14 @@ pub struct IntegrationsPlan {
     #[command(flatten)]
     cluster_args: ClusterArgs,
     #[command(flatten)]
-    state: StateDir,
+    state: StateArgs,
 }
 
 impl IntegrationsPlan {
     /// Prints the report; exits with 2 if something would be written, and with 1 if a part could not be planned.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
-        let mut config = kernel::read_config(&self.config)?;
-        self.cluster_args.apply_with_up(&mut config, &self.state);
+        let mut config = config_file::read_config(&self.config)?;
+        self.cluster_args.access().apply_with_up(&mut config, &self.state.dir());
         let Some(section) = &config.integrations else {
             let file = self.config.display();
             return Err(format!(
@@ -55,7 +56,7 @@ impl IntegrationsPlan {
             )
             .into());
         };
-        let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state);
+        let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state.dir());
         let mut manager = IntegrationsManager::new(section, &config.topology, clusters)?;
         let (operators, mut failed) = manager.load_operators().await?;
         let plans =

@@ -8,10 +8,11 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use switchboard_integrations::desired::{DesiredNamespace, DesiredObjects};
 use switchboard_object::yaml;
+use switchboard_runtime::integrations::{bundle_source, chart};
+use switchboard_runtime::stderr::print_stderr;
 
-use super::{BuildArgs, bundle_source, chart, report_problems};
+use super::{BuildArgs, report_problems};
 use crate::failure::CommandError;
-use crate::stderr::print_stderr;
 
 /// Output format of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -39,7 +39,7 @@ pub enum PlugsClusterError {
 impl PlugsClusterArgs {
     /// Lists plugs and sockets.
     pub async fn board(&self) -> Result<PlugOverview, CommandError> {
-        let client = self.cluster_args.clone().or_up_cluster().client().await?;
+        let client = self.cluster_args.access().or_up_cluster().client().await?;
         let (plugs, sockets) = (list(&client, &PLUGS).await?, list(&client, &SOCKETS).await?);
         let mut board = PlugOverview::of(&plugs, &sockets);
         if let Some(namespace) = &self.namespace {

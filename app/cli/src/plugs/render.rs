@@ -11,10 +11,10 @@ use switchboard_plugs::apparatus::config_values;
 use switchboard_plugs::model::ResourceAction;
 use switchboard_plugs::preview::{CouplingPreview, PreviewFiles, preview, preview_with_secrets};
 use switchboard_plugs::render::{CouplingSide, TemplateEngine};
+use switchboard_runtime::stderr::print_stderr;
 
 use crate::failure::CommandError;
 use crate::output_format;
-use crate::stderr::print_stderr;
 
 /// Render a plug and a socket from files
 #[derive(Args)]

@@ -9,12 +9,12 @@ use serde::Serialize;
 use switchboard_plugs::graph::dot;
 use switchboard_plugs::overview::PlugOverview;
 use switchboard_plugs::status_table::{TableOptions, status_table};
+use switchboard_runtime::stderr::print_stderr;
 
 use super::cluster::PlugsClusterArgs;
 use crate::color;
 use crate::failure::CommandError;
 use crate::output_format::{self, OutputFormat};
-use crate::stderr::print_stderr;
 use crate::watch_loop::WatchArgs;
 
 /// Show plugs and sockets with their status

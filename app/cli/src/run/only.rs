@@ -8,9 +8,9 @@ use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, OperatorC
 use switchboard_kernel::operator::{OperatorName, ServiceAccount};
 use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_object::name;
+use switchboard_runtime::operators;
 
 use crate::cluster_args::ClusterArgs;
-use crate::operators;
 
 /// Cluster name for a kubeconfig on the command line.
 const ONLY: &str = "default";
@@ -131,9 +131,10 @@ mod tests {
 
     use clap::Parser;
     use switchboard_kernel::config::PROCESS_MEMORY_BYTES;
+    use switchboard_runtime::{config_file, run};
 
     use super::*;
-    use crate::run::{self, RunCommand};
+    use crate::run::RunCommand;
 
     #[derive(Parser)]
     struct TestArguments {
@@ -143,7 +144,8 @@ mod tests {
 
     fn config(arguments: &[&str]) -> Result<Config, String> {
         let line = TestArguments::try_parse_from([&["run"], arguments].concat()).map_err(|error| error.to_string())?;
-        line.run.config().map(|(config, _)| config).map_err(|error| error.to_string())
+        let file = line.run.config_file().map_or_else(|| Ok(Config::default()), config_file::read_config);
+        file.and_then(|config| line.run.with_flags(config)).map_err(|error| error.to_string())
     }
 
     #[test]

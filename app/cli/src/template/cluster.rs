@@ -8,13 +8,14 @@ use kube::{Client, Config};
 use serde_json::Value;
 use switchboard_chart::capabilities::{Capabilities, KubeVersion};
 use switchboard_chart::render::ClusterLookup;
+use switchboard_kernel::config::ClusterConfig;
 use switchboard_object::causes::root_cause;
 use switchboard_object::quote::quote;
+use switchboard_runtime::cluster_access::{ClusterAccess, ClusterAccessError};
+use switchboard_runtime::stderr::print_stderr;
 use tokio::runtime::Handle;
 
 use super::flags::ClusterAccessArgs;
-use crate::cluster_args::{ClusterArgs, ClusterArgsError};
-use crate::stderr::print_stderr;
 
 /// Maximum number of API versions of a cluster.
 const MAX_GROUP_VERSIONS: usize = 2_000;
@@ -191,14 +192,14 @@ fn non_empty(text: &Option<String>) -> Option<&String> {
 }
 
 async fn config(access: &ClusterAccessArgs) -> Result<Config, String> {
-    let cluster_args =
-        ClusterArgs { kubeconfig: access.kubeconfig.clone(), context: non_empty(&access.kube_context).cloned() };
-    let mut config = match cluster_args.config().await {
+    let cluster =
+        ClusterConfig { kubeconfig: access.kubeconfig.clone(), context: non_empty(&access.kube_context).cloned() };
+    let mut config = match ClusterAccess(cluster).config().await {
         Ok(config) => config,
-        Err(ClusterArgsError::NoContext { name, .. }) => {
+        Err(ClusterAccessError::NoContext { name, .. }) => {
             return Err(format!("context {} does not exist", quote(&name)));
         }
-        Err(ClusterArgsError::Nowhere | ClusterArgsError::Missing(_))
+        Err(ClusterAccessError::Nowhere | ClusterAccessError::Missing(_))
             if non_empty(&access.kube_apiserver).is_some() =>
         {
             Config::new(http::Uri::from_static("https://localhost"))

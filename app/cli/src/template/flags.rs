@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, Args};
 use switchboard_chart::value_options::ValueOptions;
 use switchboard_object::quote::quote;
-
-use crate::stderr::print_stderr;
+use switchboard_runtime::stderr::print_stderr;
 
 pub use go::{FlagList, boolean, csv, pairs};
 

@@ -10,12 +10,14 @@ use switchboard_gather::cases::{
     discover, junit,
 };
 use switchboard_object::quote::quote;
+use switchboard_runtime::cases::case_run::{
+    CaseRun, CaseRunOptions, ProcessEnvironment, expected, log, remove, run_case,
+};
+use switchboard_runtime::cases::program::ProgramExit;
+use switchboard_runtime::stderr::print_stderr;
 
-use super::case_run::{CaseRun, CaseRunOptions, ProcessEnvironment, expected, log, remove, run_case};
-use super::program::ProgramExit;
 use crate::failure::{CommandError, message};
 use crate::gather::name_key::NameKeyArg;
-use crate::stderr::print_stderr;
 
 /// Timeout of a run; the five seconds of multi-operator-manager are too short on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -106,7 +108,12 @@ impl ApplyConfigurationTest {
     fn run_options(&self) -> CaseRunOptions {
         let timeout = if self.compat { COMPAT_TIMEOUT } else { TIMEOUT };
         let sandbox = !self.compat && !self.no_sandbox;
-        CaseRunOptions { environment: ProcessEnvironment::Inherited, timeout, sandbox, name_key: self.name_key }
+        CaseRunOptions {
+            environment: ProcessEnvironment::Inherited,
+            timeout,
+            sandbox,
+            name_key: self.name_key.as_str(),
+        }
     }
 
     fn run_test(&self, case: &OperatorCase) -> JunitCase {

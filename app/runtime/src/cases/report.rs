@@ -1,13 +1,11 @@
-//! Report and progress of a suite.
+//! Report of a suite.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::output_format::counted;
-use crate::progress::ProgressLine;
+use crate::count::counted;
 
 /// Results of all cases.
 #[derive(Clone, Debug, Serialize)]
@@ -90,31 +88,6 @@ impl fmt::Display for SuiteReport {
             }
         }
         writeln!(f)
-    }
-}
-
-/// Progress of a suite: a bar on a terminal, lines elsewhere. The report lists the results.
-pub struct SuiteProgress {
-    all: usize,
-    line: Mutex<(usize, ProgressLine)>,
-}
-
-impl SuiteProgress {
-    /// Starts the progress of a number of cases.
-    pub fn of(all: usize) -> Self {
-        Self { all, line: Mutex::new((0, ProgressLine::begin())) }
-    }
-
-    /// Counts a finished case.
-    pub fn done(&self) {
-        let (done, line) = &mut *self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        *done += 1;
-        line.count("cases", *done, self.all);
-    }
-
-    /// Clears the bar.
-    pub fn end(self) {
-        self.line.into_inner().unwrap_or_else(PoisonError::into_inner).1.end();
     }
 }
 

@@ -15,11 +15,15 @@ contexts:
 - {name: two, context: {cluster: a, user: me}}
 ";
 
-fn cluster_args(text: &str, context: Option<&str>) -> (tempfile::TempDir, ClusterArgs) {
+fn access(kubeconfig: Option<PathBuf>, context: Option<&str>) -> ClusterAccess {
+    ClusterAccess(ClusterConfig { kubeconfig, context: context.map(str::to_string) })
+}
+
+fn cluster_args(text: &str, context: Option<&str>) -> (tempfile::TempDir, ClusterAccess) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kubeconfig");
     std::fs::write(&file, text).unwrap();
-    (folder, ClusterArgs { kubeconfig: Some(file), context: context.map(str::to_string) })
+    (folder, access(Some(file), context))
 }
 
 async fn printed(text: &str, context: Option<&str>) -> String {
@@ -40,7 +44,7 @@ async fn missing_context_lists_the_existing_contexts() {
 
 #[tokio::test]
 async fn missing_or_invalid_kubeconfig_is_reported() {
-    let missing = ClusterArgs { kubeconfig: Some("/no/such/file".into()), context: None };
+    let missing = access(Some("/no/such/file".into()), None);
     let printed_error = message(&missing.config().await.unwrap_err());
     assert!(
         printed_error.starts_with("error: could not find the kubeconfig /no/such/file\nhint: check the path"),
@@ -70,7 +74,7 @@ async fn existing_context_is_used() {
 fn kubeconfig_flag_applies_to_clusters_without_one() {
     let text = "clusters: {hub: {}, edge: {context: edge}}\ntopology: {configuration: hub, management: hub, userWorkload: edge}\n";
     let mut config = Config::parse("switchboard.yaml", text, KnownOperators::default()).unwrap();
-    ClusterArgs { kubeconfig: Some("k".into()), context: None }.apply_to(&mut config);
+    access(Some("k".into()), None).apply_to(&mut config);
     let printed: Vec<_> = config.clusters.values().map(|one| (one.kubeconfig.is_some(), one.context.clone())).collect();
     assert_eq!(printed, [(false, Some("edge".to_string())), (true, None)]);
 }

@@ -6,8 +6,8 @@ use std::fmt;
 use serde::Serialize;
 use switchboard_kernel::config::{ConfigError, ConfigErrors};
 
+use crate::count::counted;
 use crate::failure::{LAST_HINT, message};
-use crate::output_format::counted;
 
 /// Prefix of a hint in an error message.
 const HINT: &str = "hint: ";

@@ -15,7 +15,6 @@ use switchboard_sandbox::{Sandbox, SandboxError};
 
 use super::program::{self, ProgramRun};
 use crate::failure::CommandError;
-use crate::gather::name_key::NameKeyArg;
 
 /// Maximum size of a log; the end is kept.
 pub const MAX_LOG_BYTES: u64 = 512 << 10;
@@ -38,8 +37,8 @@ pub struct CaseRunOptions {
     pub timeout: Duration,
     /// Whether the program runs in a sandbox: without network, and with only the system and its input visible.
     pub sandbox: bool,
-    /// Key of object names for native operators; other operators choose their own.
-    pub name_key: NameKeyArg,
+    /// Value of `--name-key` for native operators; other operators choose their own key.
+    pub name_key: &'static str,
 }
 
 /// The sandbox is not available.
@@ -115,7 +114,7 @@ fn contract_arguments(case: &OperatorCase, input: &str, output: &str, how: CaseR
         words.extend(["--controllers".to_string(), case.description.controllers.join(",")]);
     }
     if !case.description.operator.is_empty() {
-        words.extend(["--name-key", how.name_key.as_str()].map(String::from));
+        words.extend(["--name-key", how.name_key].map(String::from));
     }
     words
 }

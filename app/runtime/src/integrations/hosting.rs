@@ -22,6 +22,7 @@ use tokio::task::JoinHandle;
 
 use super::cluster_connector::{ClusterConnection, ClusterConnector};
 use super::{bundle_source, chart, check_environment, manager_config, variables};
+use crate::count::counted;
 use crate::failure::{self, CommandError};
 use crate::hosted::ClusterClients;
 use crate::limits::CurrentConfig;
@@ -218,8 +219,8 @@ impl IntegrationsManager {
             let commit = desired.commit.as_ref().map(|commit| format!(" of commit {commit}")).unwrap_or_default();
             print_stderr(format_args!(
                 "integrations: {} in {} desired by bundle {:.12}{commit}",
-                count_noun(desired.len(), "object"),
-                count_noun(desired.namespaces.len(), "namespace"),
+                counted(desired.len(), "object"),
+                counted(desired.namespaces.len(), "namespace"),
                 desired.sha
             ));
             if let Err(error) = check_environment(self.builder.settings().scope.environment.as_deref(), &[&bundle]) {
@@ -297,11 +298,6 @@ impl IntegrationsManager {
         }
         Ok((operators, failed))
     }
-}
-
-/// `1 namespace`, `2 namespaces`.
-fn count_noun(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Returns the cluster from the current data, or from the data of former objects.

@@ -10,7 +10,7 @@ use switchboard_kernel::topology::ClusterName;
 use switchboard_object::causes::{causes, root_cause};
 
 use super::report::{DoctorCheck, DoctorReport};
-use crate::cluster_args::ClusterArgsError;
+use crate::cluster_access::ClusterAccessError;
 use crate::failure::message;
 use crate::hosted::ClusterClients;
 use crate::run;
@@ -69,7 +69,7 @@ pub async fn check(config: &Config, report: &mut DoctorReport) -> ClusterClients
 
 /// Whether an error states that there is no kubeconfig at all.
 fn is_nowhere(error: &(dyn Error + 'static)) -> bool {
-    causes(error).any(|cause| matches!(cause.downcast_ref::<ClusterArgsError>(), Some(ClusterArgsError::Nowhere)))
+    causes(error).any(|cause| matches!(cause.downcast_ref::<ClusterAccessError>(), Some(ClusterAccessError::Nowhere)))
 }
 
 async fn version(client: &kube::Client) -> Result<String, kube::Error> {

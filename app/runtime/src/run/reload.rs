@@ -7,8 +7,8 @@ use switchboard_kernel::config::Config;
 use tokio::signal::unix::Signal;
 
 use super::RunningKernel;
+use crate::config_file;
 use crate::failure::{self, CommandError};
-use crate::kernel;
 use crate::stderr::print_stderr;
 
 /// Poll interval of the configuration file; SIGHUP triggers a check at once.
@@ -28,13 +28,13 @@ impl<'a> WatchedConfig<'a> {
 
     /// Returns the configuration of the file if its text changed.
     fn changed(&mut self) -> Option<Result<Config, CommandError>> {
-        let read = kernel::read_text(self.file);
+        let read = config_file::read_text(self.file);
         let text = read.as_ref().ok().cloned();
         if text == self.last_text {
             return None;
         }
         self.last_text = text;
-        Some(read.and_then(|text| kernel::parse_config(self.file, &text)))
+        Some(read.and_then(|text| config_file::parse_config(self.file, &text)))
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("switchboard.yaml");
         std::fs::write(&file, "operators:\n  greeter: {}\n").unwrap();
-        let (config, text) = kernel::read_with_text(&file).unwrap();
+        let (config, text) = config_file::read_with_text(&file).unwrap();
         std::fs::write(&file, "operators: {}\n").unwrap();
         let mut watched = WatchedConfig::new(&file, text);
         let new = watched.changed().expect("the text differs from the read one").unwrap();

@@ -11,9 +11,9 @@ use switchboard_kernel::topology::ClusterName;
 use switchboard_object::causes::root_cause;
 
 use super::report::{DoctorCheck, DoctorReport};
+use crate::count::counted;
 use crate::failure::message;
 use crate::hosted::{self, ClusterClients};
-use crate::output_format::counted;
 use crate::run;
 
 /// Verbs that a read needs.

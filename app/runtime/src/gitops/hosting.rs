@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 
 use super::console_fleet::HostedFleet;
 use super::credential::{self, CredentialError};
-use super::database::{self, DatabaseArgs};
+use super::database::{self, DatabaseSettings};
 use super::network::HostNetwork;
 use crate::failure::{self, CommandError};
 use crate::hosted::ClusterClients;
@@ -248,10 +248,13 @@ async fn open(section: &GitopsConfig, dir: &Path) -> Result<Ledger, CommandError
 }
 
 /// Returns the database and its keys, with the defaults for missing settings.
-fn database_of(section: &GitopsConfig, dir: &Path) -> DatabaseArgs {
+fn database_of(section: &GitopsConfig, dir: &Path) -> DatabaseSettings {
     let database_url = section.database.clone().or_else(database::url_from_env);
-    let mut database =
-        DatabaseArgs::new(database_url.clone(), section.credentials_key_file.clone(), section.plaintext_credentials);
+    let mut database = DatabaseSettings::new(
+        database_url.clone(),
+        section.credentials_key_file.clone(),
+        section.plaintext_credentials,
+    );
     database.set_origin(section.option_source);
     if database_url.is_none() {
         database.set_url(format!("sqlite:{}", dir.join(FILE).display()));
@@ -282,7 +285,7 @@ impl SettingsCheck {
     /// Checks the settings of a configuration.
     pub fn of(section: &GitopsConfig, dir: &Path) -> Self {
         let database_url = section.database.clone().or_else(database::url_from_env);
-        let mut keys = DatabaseArgs::new(
+        let mut keys = DatabaseSettings::new(
             database_url.clone(),
             section.credentials_key_file.clone(),
             section.plaintext_credentials,
@@ -377,7 +380,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(KEYS);
         std::fs::write(&file, "").unwrap();
-        let refused = DatabaseArgs::new(None, Some(file.clone()), false).sealing().err().unwrap();
+        let refused = DatabaseSettings::new(None, Some(file.clone()), false).sealing().err().unwrap();
         let printed = failure::message(&*refused);
         assert!(printed.contains(&file.display().to_string()) && printed.contains("no line `ID:BASE64`"), "{printed}");
         assert!(printed.contains("\nhint: "), "{printed}");

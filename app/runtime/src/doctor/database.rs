@@ -10,7 +10,7 @@ use switchboard_object::causes::causes;
 
 use super::report::{DoctorCheck, DoctorReport};
 use crate::failure::message;
-use crate::gitops::database::DatabaseArgs;
+use crate::gitops::database::DatabaseSettings;
 
 /// Name of the check.
 const DATABASE: &str = "database";
@@ -35,7 +35,7 @@ pub struct DatabaseTarget {
 impl DatabaseTarget {
     /// Creates the target for a URL of the command line.
     pub fn of_url(url: &str) -> Self {
-        let sealer = DatabaseArgs::new(None, None, false).sealing().ok();
+        let sealer = DatabaseSettings::new(None, None, false).sealing().ok();
         Self { url: url.to_string(), is_migrated: false, sealer }
     }
 }

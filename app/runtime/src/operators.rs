@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use serde_json::Value;
 use switchboard_greeter::Greeter;
 use switchboard_integrations::operator::{self as integrations, IntegrationsOperator};
@@ -48,14 +47,6 @@ pub const KNOWN: KnownOperators<'_> = KnownOperators {
 /// Returns the names of the operators in this binary; samples that misbehave on purpose come last.
 pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.operators.iter().chain(KNOWN.samples).copied()
-}
-
-/// Parses the name of an operator. Samples are accepted, but not listed in help and completion: they misbehave on
-/// purpose, for tests.
-pub fn name_parser() -> PossibleValuesParser {
-    let shown = KNOWN.operators.iter().map(|name| PossibleValue::new(*name));
-    let hidden = KNOWN.samples.iter().map(|name| PossibleValue::new(*name).hide(true));
-    PossibleValuesParser::new(shown.chain(hidden))
 }
 
 /// Embedded GitOps engine. Its host adds parts of the state directory, see [`crate::gitops::engine`].

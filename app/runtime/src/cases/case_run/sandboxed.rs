@@ -10,7 +10,7 @@ use switchboard_gather::cases::{INPUT_DIRECTORY, OperatorCase};
 use switchboard_sandbox::{INPUT, OUTPUT, ProgramEnd, Sandbox, SandboxError, SandboxJob};
 
 use super::{CaseRunOptions, ProcessEnvironment, contract_arguments, program_of};
-use crate::test::program::{ProgramExit, ProgramRun};
+use crate::cases::program::{ProgramExit, ProgramRun};
 
 /// Variables that the sandbox sets itself.
 const OWN: [&str; 2] = ["HOME", "TMPDIR"];

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::kernel::KERNEL;
+use crate::state_dir::KERNEL;
 
 const PREFIX: &str = "switchboard-";
 const KUBECONFIG: &str = "kubeconfig";

@@ -10,8 +10,8 @@ use switchboard_sandbox::Sandbox;
 
 use super::report::{DoctorCheck, DoctorReport};
 use crate::failure::message;
-use crate::kernel::StateDir;
 use crate::operators::ENGINE;
+use crate::state_dir::StateDir;
 
 /// Timeout of the sandbox's check.
 const SANDBOX_TIMEOUT: Duration = Duration::from_secs(25);

@@ -1,21 +1,18 @@
-//! Kernel from the commands' view: configuration, state directory, and requests to a running process.
+//! State directory of a kernel, and requests to the process that runs with it.
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use clap::Args;
 use http_body_util::{BodyExt, Full};
 use serde::de::DeserializeOwned;
 use switchboard_console::CommandFlags;
-use switchboard_kernel::config::Config;
 use switchboard_kernel::journal::{DamagedSegment, Journal};
 use switchboard_kernel::listener::SOCKET;
 use switchboard_kernel::state::KernelState;
 
 use crate::failure::CommandError;
-use crate::operators;
 use crate::stderr::print_stderr;
 use crate::storage_location::StorageLocation;
 
@@ -30,11 +27,10 @@ const ONLY: &str = "only";
 /// Timeout for the response of a running kernel.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Flag for the state directory.
-#[derive(Args, Clone, Default)]
+/// State directory, given or by default.
+#[derive(Clone, Debug, Default)]
 pub struct StateDir {
-    /// State directory of the kernel [default: kernel in the user's data directory]
-    #[arg(long, value_name = "DIR")]
+    /// Given directory; `kernel` in the user's data directory when absent.
     state_dir: Option<PathBuf>,
 }
 
@@ -58,9 +54,6 @@ const WITH_STATE_DIR: [&str; 13] = [
 /// Error of the kernel's files or of a running kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// The configuration could not be read.
-    #[error("could not read {}\nhint: pass a file with --config FILE; `switchboard init` writes one with a comment on every setting", .0.display())]
-    Config(PathBuf, #[source] io::Error),
     /// The state directory could not be created.
     #[error("could not create the state directory {}", .0.display())]
     State(PathBuf, #[source] io::Error),
@@ -79,7 +72,7 @@ pub enum KernelError {
 }
 
 impl StateDir {
-    /// Creates the flag from its value.
+    /// Returns the given directory, or the default.
     pub fn of(state_dir: Option<PathBuf>) -> Self {
         Self { state_dir }
     }
@@ -220,25 +213,4 @@ pub fn create_state_dir(dir: &Path) -> Result<PathBuf, KernelError> {
     let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
     created.map_err(|error| KernelError::State(dir.to_path_buf(), error))?;
     Ok(dir.join(JOURNAL))
-}
-
-/// Reads a configuration. An error lists all problems.
-pub fn read_config(file: &Path) -> Result<Config, CommandError> {
-    Ok(read_with_text(file)?.0)
-}
-
-/// Reads a configuration and returns its text as well, to detect changes later.
-pub fn read_with_text(file: &Path) -> Result<(Config, String), CommandError> {
-    let text = read_text(file)?;
-    Ok((parse_config(file, &text)?, text))
-}
-
-/// Reads the text of a configuration.
-pub fn read_text(file: &Path) -> Result<String, CommandError> {
-    Ok(std::fs::read_to_string(file).map_err(|error| KernelError::Config(file.to_path_buf(), error))?)
-}
-
-/// Parses the text of a configuration file.
-pub fn parse_config(file: &Path, text: &str) -> Result<Config, CommandError> {
-    Ok(Config::parse(&file.display().to_string(), text, operators::KNOWN)?)
 }

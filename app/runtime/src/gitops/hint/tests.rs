@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::failure::message;
+use crate::failure::{CommandError, message};
+use crate::gitops::database;
 
 #[test]
 fn every_reason_not_to_migrate_has_a_hint() {

@@ -15,10 +15,10 @@ use switchboard_kernel::topology::{ClusterName, ClusterType};
 
 use crate::contexts::Contexts;
 use crate::failure::CommandError;
-use crate::kernel::StateDir;
 use crate::limits::CurrentConfig;
 use crate::local_ca;
 use crate::run;
+use crate::state_dir::StateDir;
 use crate::stderr::print_stderr;
 
 /// Folder of the programs in the state directory.
