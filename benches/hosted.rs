@@ -14,7 +14,7 @@ use switchboard_greeter::Greeter;
 use switchboard_hosted::{HostedOperator, ProgramSpec};
 use switchboard_kernel::config::{OperatorConfig, ProcessConfig};
 use switchboard_kernel::fake_view::FakeView;
-use switchboard_kernel::operator::{ExternalAdapter, Operator, Unit};
+use switchboard_kernel::operator::{Operator, Unit};
 use switchboard_kernel::resource::Resource;
 use switchboard_kernel::timestamp::Timestamp;
 use switchboard_kernel::topology::{ClusterName, Topology};
@@ -67,14 +67,12 @@ fn compile(folder: &Path) -> PathBuf {
     target
 }
 
-fn hosted_operator(program: &Path, folder: &Path, sandbox: bool) -> ExternalAdapter<HostedOperator> {
+fn hosted_operator(program: &Path, folder: &Path, sandbox: bool) -> HostedOperator {
     let process = ProcessConfig { program: program.to_path_buf(), sandbox, ..ProcessConfig::default() };
     let config = OperatorConfig { process: Some(process.clone()), ..OperatorConfig::default() };
     let work = folder.join(if sandbox { "confined" } else { "loose" });
     let program = ProgramSpec::of("stray", &config, &process, &work).expect("the program is there");
-    ExternalAdapter(
-        HostedOperator::load(program, None, &Discovery::default(), None).expect("the program says what it reads"),
-    )
+    HostedOperator::load(program, None, &Discovery::default(), None).expect("the program says what it reads")
 }
 
 struct RunFigures {

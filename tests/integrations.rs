@@ -20,7 +20,7 @@ use switchboard_kernel::decision::{RunOutcome, WriteResult};
 use switchboard_kernel::host::{Host, HostSettings};
 use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::operator::{ExternalAdapter, Operator};
+use switchboard_kernel::operator::Operator;
 use switchboard_kernel::topology::{ClusterName, Topology};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -97,8 +97,7 @@ impl ManagerFixture {
             journal: Journal::in_memory(JournalLimits::default()),
             dry_run: false,
         };
-        let operator: Arc<dyn Operator> =
-            Arc::new(ExternalAdapter(IntegrationsOperator::new(name, shelf).on_named_cluster()));
+        let operator: Arc<dyn Operator> = Arc::new(IntegrationsOperator::new(name, shelf).on_named_cluster());
         let (host, _handle) = Host::new(settings, vec![(operator, Limits::none())]);
         let mut written = Vec::new();
         for closed in host.run_until_settled(TIMEOUT).await.unwrap() {
@@ -319,10 +318,7 @@ async fn an_unreachable_cluster_does_not_hold_up_the_others() {
         dry_run: false,
     };
     let operator = |cluster: &str| -> (Arc<dyn Operator>, Limits) {
-        (
-            Arc::new(ExternalAdapter(IntegrationsOperator::new(cluster, shelf.clone()).on_named_cluster())),
-            Limits::none(),
-        )
+        (Arc::new(IntegrationsOperator::new(cluster, shelf.clone()).on_named_cluster()), Limits::none())
     };
     let (host, handle) = Host::new(settings, vec![operator("target"), operator("far")]);
     let host = tokio::spawn(host.run());

@@ -16,15 +16,13 @@ use switchboard_kernel::decision::DecisionId;
 use switchboard_kernel::host::{Handle, Host, HostSettings};
 use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::operator::{
-    AccessRule, DecideError, Declaration, ExternalAdapter, ExternalOperator, Operator, ServiceAccount, Unit, Units,
-};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, ServiceAccount, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan};
 use switchboard_kernel::replay::{ReplayComparison, replay};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::state::{Health, OperatorState};
 use switchboard_kernel::topology::{ClusterName, ClusterType, Topology};
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{Question, View};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
@@ -306,10 +304,20 @@ async fn an_object_that_is_not_selected_any_more_is_no_unit() {
     kernel.stop().await;
 }
 
-/// Sends an external request and counts it.
+/// Asks for the weather of a city, and counts the answers.
 struct WeatherOperator(Arc<AtomicUsize>);
 
-impl ExternalOperator for WeatherOperator {
+#[derive(serde::Serialize)]
+struct WeatherQuestion {
+    city: Value,
+}
+
+impl Question for WeatherQuestion {
+    type Answer = String;
+    const KIND: &'static str = "weather";
+}
+
+impl Operator for WeatherOperator {
     fn name(&self) -> &str {
         "weather"
     }
@@ -319,14 +327,14 @@ impl ExternalOperator for WeatherOperator {
         Declaration { inputs: config_maps.clone(), outputs: config_maps, service_account: None, units: Units::Whole }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        if request["city"] == "Atlantis" { Err("no such city".to_string()) } else { Ok(json!("rain")) }
-    }
-
-    fn decide(&self, _unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let Some(place) = view.get(&CONFIG_MAPS, "default", "place")? else { return Ok(Plan::nothing()) };
-        let weather = outside.query(json!({"city": place.value()["data"]["city"]})).map_err(DecideError::failed)?;
+        let question = WeatherQuestion { city: place.value()["data"]["city"].clone() };
+        let weather = view.ask(question, |question| {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            if question.city == "Atlantis" { Err("no such city".to_string()) } else { Ok("rain".to_string()) }
+        });
+        let weather = weather.map_err(DecideError::failed)?;
         let mut plan = Plan::nothing();
         let body = json!({"metadata": {"name": "weather", "namespace": "default"}, "data": {"now": weather}});
         plan.push(Mutation::apply(&CONFIG_MAPS, body));
@@ -337,7 +345,7 @@ impl ExternalOperator for WeatherOperator {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_came_from_outside_is_recorded_and_not_asked_again() {
     let (client, dir, asked) = (Cluster::ephemeral().await.client(), tempfile::tempdir().unwrap(), Arc::default());
-    let operator: Arc<dyn Operator> = Arc::new(ExternalAdapter(WeatherOperator(Arc::clone(&asked))));
+    let operator: Arc<dyn Operator> = Arc::new(WeatherOperator(Arc::clone(&asked)));
     let kernel = RunningKernel::start(
         &client,
         vec![operator.clone()],

@@ -24,6 +24,8 @@ mod manifest;
 mod markdown;
 #[path = "tidy/names.rs"]
 mod names;
+#[path = "tidy/operators.rs"]
+mod operators;
 #[path = "tidy/packages.rs"]
 mod packages;
 #[path = "tidy/production.rs"]

@@ -10,7 +10,7 @@ use switchboard_hosted::{HostedOperator, ProgramSpec, WorkloadAccess, discover};
 use switchboard_kernel::config::{Config, OperatorConfig, ProcessConfig};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::limits::Limits;
-use switchboard_kernel::operator::{ExternalAdapter, Operator, OperatorName};
+use switchboard_kernel::operator::{Operator, OperatorName};
 use switchboard_kernel::topology::{ClusterName, ClusterType};
 
 use crate::contexts::Contexts;
@@ -82,10 +82,7 @@ pub struct HostedPrograms(Mutex<BTreeMap<OperatorName, Arc<HostedOperator>>>);
 impl HostedPrograms {
     /// Returns the operators for the kernel.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
-        self.programs()
-            .values()
-            .map(|guest| -> Arc<dyn Operator> { Arc::new(ExternalAdapter(guest.clone())) })
-            .collect()
+        self.programs().values().map(|guest| -> Arc<dyn Operator> { guest.clone() }).collect()
     }
 
     /// Applies changed limits: the kernel cannot enforce the resource limits of a program.
@@ -133,7 +130,7 @@ impl HostedPrograms {
             match guest.with_discovery(served) {
                 Ok(Some(more)) => {
                     *guest = Arc::new(more);
-                    changed.push(Arc::new(ExternalAdapter(guest.clone())));
+                    changed.push(guest.clone());
                 }
                 Ok(None) => {}
                 Err(error) => print_stderr(format_args!("warning: {name}: {error}")),
@@ -212,7 +209,7 @@ async fn served(config: &Config, clusters: &ClusterClients) -> Result<Discovery,
 /// Returns a program as it was last hosted, which can repeat recorded decisions.
 pub fn replay_operator(name: &str, dir: &Path) -> Option<Arc<dyn Operator>> {
     let guest = HostedOperator::load_recorded(name, &dir.join(FOLDER))?;
-    Some(Arc::new(ExternalAdapter(guest)))
+    Some(Arc::new(guest))
 }
 
 /// Connects to the clusters of a configuration.

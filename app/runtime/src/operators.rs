@@ -6,9 +6,7 @@ use serde_json::Value;
 use switchboard_greeter::Greeter;
 use switchboard_integrations::operator::{self as integrations, IntegrationsOperator};
 use switchboard_kernel::config::{Config, GitopsConfig, KnownOperators, ParentSection, PartOperator};
-use switchboard_kernel::operator::{
-    DecideError, Declaration, ExternalAdapter, Operator, OperatorName, ServiceAccount, Unit,
-};
+use switchboard_kernel::operator::{DecideError, Declaration, Operator, OperatorName, ServiceAccount, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_kernel::view::View;
@@ -69,7 +67,7 @@ pub async fn replay_operator(name: &str, settings: &Value) -> Option<Arc<dyn Ope
 pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
     if let Some(cluster) = name.strip_prefix(integrations::NAME).and_then(|rest| rest.strip_prefix('@')) {
         // Repeating a recorded decision does not need the data.
-        return Some(Arc::new(ExternalAdapter(IntegrationsOperator::new(cluster, Arc::default()))));
+        return Some(Arc::new(IntegrationsOperator::new(cluster, Arc::default())));
     }
     if let Some(engine) = crate::gitops::engine::replay_operator(name) {
         return Some(engine);

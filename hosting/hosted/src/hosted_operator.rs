@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use switchboard_gather::contract::ResourceType;
 use switchboard_gather::discovery::Discovery;
 use switchboard_kernel::config::{OperatorConfig, PROCESS_MEMORY_BYTES, ProcessConfig};
 use switchboard_kernel::limits::Limits;
-use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, ServiceAccount, Unit};
+use switchboard_kernel::operator::{DecideError, Declaration, Operator, ServiceAccount, Unit};
 use switchboard_kernel::plan::Plan;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{ExternalState, Question, View};
 use switchboard_object::causes::error_chain;
 use switchboard_sandbox::egress::{EgressRuleError, EgressRules};
-use switchboard_sandbox::{PreparedSandbox, STDOUT_BYTES, Sandbox, SandboxError, SandboxJob, SandboxLimits};
+use switchboard_sandbox::{RunUsage, STDOUT_BYTES, Sandbox, SandboxError, SandboxJob, SandboxLimits};
 
 use crate::contract::Contract;
 use crate::declaration::{self, ContractKinds};
@@ -193,16 +194,47 @@ pub struct HostedOperator {
     /// Declared types that no cluster serves.
     unserved: Vec<ResourceType>,
     work: PathBuf,
-    prepared: Mutex<Option<PreparedRun>>,
 }
 
-/// Input of the next run. The request contains only its fingerprint.
-struct PreparedRun {
-    fingerprint: String,
-    inputs: RunInputs,
-    sandbox: PreparedSandbox,
-    /// Whether the run is a dry run.
-    dry_run: bool,
+/// Run of the offline command. The fingerprint of the input is recorded; the input itself travels beside the question.
+#[derive(Serialize)]
+struct OfflineRun<'a> {
+    input: &'a str,
+    /// Number of objects of the input.
+    objects: usize,
+    now: &'a str,
+}
+
+impl Question for OfflineRun<'_> {
+    type Answer = RunResult;
+    const KIND: &'static str = "apply-configuration";
+
+    /// The command only reads files.
+    fn acts(&self) -> bool {
+        false
+    }
+
+    fn external_state(_answer: &Result<RunResult, String>) -> ExternalState {
+        ExternalState::Nothing
+    }
+}
+
+/// Run of the live command with the input of the offline command. It can reach the cluster and may write to it.
+#[derive(Serialize)]
+struct LiveRun<'a> {
+    input: &'a str,
+    now: &'a str,
+}
+
+impl Question for LiveRun<'_> {
+    type Answer = RunResult;
+    const KIND: &'static str = "apply-configuration-live";
+
+    /// The resource usage is no state of the cluster.
+    fn external_state(answer: &Result<RunResult, String>) -> ExternalState {
+        let unmetered = |answer: &RunResult| RunResult { usage: RunUsage::default(), ..answer.clone() };
+        ExternalState::Part(json!(answer.as_ref().map(unmetered)))
+    }
 }
 
 impl HostedOperator {
@@ -237,8 +269,7 @@ impl HostedOperator {
         let runner = Some(Arc::new(ProgramRunner::new(program, sandbox, &work, discovery::advertised(discovery))?));
         recorded_contract::save(&work, &contract, &kinds, live.is_some())?;
         let is_live = live.is_some();
-        let prepared = Mutex::default();
-        Ok(Self { name, contract, kinds, declaration, runner, live, is_live, unserved, work, prepared })
+        Ok(Self { name, contract, kinds, declaration, runner, live, is_live, unserved, work })
     }
 
     /// Returns the declared types that no cluster serves. Their objects count as absent.
@@ -271,7 +302,6 @@ impl HostedOperator {
             is_live: self.is_live,
             unserved,
             work: self.work.clone(),
-            prepared: Mutex::default(),
         }))
     }
 
@@ -294,27 +324,23 @@ impl HostedOperator {
         let work = work.join(name);
         let (contract, kinds, is_live) = recorded_contract::load(&work)?;
         let declaration = declaration::declaration(&contract, &kinds, None);
-        let (name, runner, live, prepared) = (name.to_string(), None, None, Mutex::default());
-        Some(Self { name, contract, kinds, declaration, runner, live, is_live, unserved: Vec::new(), work, prepared })
+        let (name, runner, live) = (name.to_string(), None, None);
+        Some(Self { name, contract, kinds, declaration, runner, live, is_live, unserved: Vec::new(), work })
     }
 
-    fn answer(&self, answer: Result<Value, String>) -> Result<RunResult, DecideError> {
-        let answer = answer.map_err(DecideError::Failed)?;
-        serde_json::from_value(answer)
-            .map_err(|error| DecideError::Failed(format!("a recorded run cannot be read: {error}")))
+    fn runner(&self) -> Result<&ProgramRunner, String> {
+        self.runner.as_deref().ok_or_else(|| "the program does not run in this process".to_string())
+    }
+
+    fn run_live(&self, now: &str) -> Result<RunResult, String> {
+        let (access, account, rules) = self.live.as_deref().ok_or("the program has no access to its cluster")?;
+        let kubeconfig = access.kubeconfig(account).map_err(|error| error_chain(&error))?;
+        // A dry run skips the live command.
+        self.runner()?.live(kubeconfig, rules.clone(), RunTime { now, dry_run: false })
     }
 }
 
-/// Removes the resource usage, which must not affect the digest. The time is only in the request.
-fn without_usage(answer: &Value) -> Value {
-    let mut answer = answer.clone();
-    if let Some(parts) = answer.as_object_mut() {
-        parts.remove("usage");
-    }
-    answer
-}
-
-impl ExternalOperator for HostedOperator {
+impl Operator for HostedOperator {
     fn name(&self) -> &str {
         &self.name
     }
@@ -329,54 +355,21 @@ impl ExternalOperator for HostedOperator {
         true
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let now = request["now"].as_str().unwrap_or_default();
-        let runner = self.runner.as_ref().ok_or("the program does not run in this process")?;
-        let answer = match (request["command"].as_str(), self.live.as_deref()) {
-            (Some("apply-configuration"), _) => {
-                let prepared = self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-                let prepared = prepared.filter(|prepared| request["input"] == prepared.fingerprint.as_str());
-                let PreparedRun { inputs, sandbox, dry_run, .. } =
-                    prepared.ok_or("the prepared input no longer exists")?;
-                runner.offline(sandbox, &inputs, &self.kinds, RunTime { now, dry_run })
-            }
-            (Some("apply-configuration-live"), Some((access, account, rules))) => {
-                let kubeconfig = access.kubeconfig(account).map_err(|error| error_chain(&error))?;
-                // The live command is skipped in a dry run.
-                runner.live(kubeconfig, rules.clone(), RunTime { now, dry_run: false })
-            }
-            _ => Err("the request is not for a hosted program".to_string()),
-        }?;
-        serde_json::to_value(&answer).map_err(|error| error.to_string())
-    }
-
-    /// The offline command only reads files. The live command can reach the cluster and may write to it.
-    fn has_side_effects(&self, request: &Value) -> bool {
-        request["command"] != "apply-configuration"
-    }
-
-    fn decide(&self, _unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let now = view.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        // The sandbox is created in parallel with the reads, and dropped if there is nothing to run.
-        let sandbox =
-            self.runner.as_ref().map(|runner| runner.prepare(&now)).transpose().map_err(DecideError::Failed)?;
         let inputs = RunInputs::read(&self.contract, &self.kinds, view);
         let made = GeneratedObjects::read(&self.contract, &self.kinds, view);
         let (inputs, made) = (inputs?, made?);
-        let (number, objects, dry_run) = (inputs.fingerprint(), inputs.len(), view.is_dry_run());
-        let prepared = sandbox.map(|sandbox| PreparedRun { fingerprint: number.clone(), inputs, sandbox, dry_run });
-        *self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = prepared;
-        let request = json!({"command": "apply-configuration", "input": number, "objects": objects, "now": now});
-        let mut answers = vec![self.answer(outside.query_deterministic(request))?];
+        let input = inputs.fingerprint();
+        let question = OfflineRun { input: &input, objects: inputs.len(), now: &now };
+        let when = RunTime { now: &now, dry_run: view.is_dry_run() };
+        let answer = view.ask(question, |_| self.runner()?.offline(&inputs, &self.kinds, when));
+        let mut answers = vec![answer.map_err(DecideError::Failed)?];
         if self.is_live {
-            let request = json!({"command": "apply-configuration-live", "input": number, "now": now});
-            match self.answer(outside.query_with_digest(request, without_usage)) {
+            match view.ask(LiveRun { input: &input, now: &now }, |_| self.run_live(&now)) {
                 Ok(answer) => answers.push(answer),
                 // The writes of the offline command do not depend on the live command.
-                Err(stop) => {
-                    let plan = plan(&answers, &self.contract, &self.kinds, &made);
-                    return Ok(plan.failing(stop.to_string()));
-                }
+                Err(why) => return Ok(plan(&answers, &self.contract, &self.kinds, &made).failing(why)),
             }
         }
         Ok(plan(&answers, &self.contract, &self.kinds, &made))

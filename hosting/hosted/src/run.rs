@@ -92,25 +92,14 @@ impl ProgramRunner {
         *limits = change(*limits);
     }
 
-    /// Starts to create the sandbox of `apply-configuration`, in parallel with reading and writing its input.
-    ///
-    /// # Errors
-    /// The reason why no sandbox can be created.
-    pub fn prepare(&self, now: &str) -> Result<PreparedSandbox, String> {
-        self.sandbox.prepare(&self.job("apply-configuration", now)).map_err(|error| error_chain(&error))
-    }
-
     /// Updates the input folder and runs `apply-configuration`.
     ///
     /// # Errors
     /// The reason why the run has no result.
-    pub fn offline(
-        &self,
-        sandbox: PreparedSandbox,
-        inputs: &RunInputs,
-        kinds: &ContractKinds,
-        when: RunTime<'_>,
-    ) -> Result<RunResult, String> {
+    pub fn offline(&self, inputs: &RunInputs, kinds: &ContractKinds, when: RunTime<'_>) -> Result<RunResult, String> {
+        let command = "apply-configuration";
+        // The sandbox is created in parallel with writing the input.
+        let sandbox = self.sandbox.prepare(&self.job(command, when.now)).map_err(|error| error_chain(&error))?;
         let mut folder = locked(&self.folder);
         let written = folder.write(&inputs.objects(kinds), Some(&locked(&self.discovery)));
         let written = written.map_err(|error| error_chain(&error))?;
@@ -119,7 +108,7 @@ impl ProgramRunner {
                 .map_err(|error| format!("could not make its input readable: {error}"))?;
         }
         tracing::debug!(operator = %self.program.name, written = written.written, unchanged = written.unchanged, "input");
-        self.run(sandbox, "apply-configuration", when)
+        self.run(sandbox, command, when)
     }
 
     /// Runs `apply-configuration-live` with the input of the preceding offline command.

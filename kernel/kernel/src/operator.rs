@@ -1,7 +1,5 @@
 //! Interface of operators.
 
-mod external;
-
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -13,8 +11,6 @@ use crate::plan::Plan;
 use crate::resource::{Resource, Selection};
 use crate::topology::{ClusterName, ClusterType, Topology};
 use crate::view::View;
-
-pub use external::{ExternalAdapter, ExternalOperator};
 
 /// Name of an operator, unique in a process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -257,7 +253,7 @@ impl From<serde_json::Error> for DecideError {
 ///
 /// # Assumptions
 /// `decide` depends only on its arguments: no clock, no randomness, no I/O, no memory of earlier calls. The probe finds
-/// operators that violate this.
+/// operators that violate this. The only I/O is the answer to a question of the view, [`View::ask`].
 pub trait Operator: Send + Sync + 'static {
     /// Returns the name of the operator.
     fn name(&self) -> &str;

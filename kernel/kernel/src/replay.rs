@@ -47,9 +47,10 @@ pub enum ReplayComparison {
         /// Differences, for users.
         lines: Vec<String>,
     },
-    /// The recorded run or the replay timed out, so there is nothing to compare.
+    /// The recorded run or the replay timed out, or a recorded answer has another form than the operator expects, so there
+    /// is nothing to compare.
     Undecided {
-        /// Run and timeout, for users.
+        /// Run and reason, for users.
         why: String,
     },
     /// The decision read more than is recorded of one decision.
@@ -67,7 +68,7 @@ pub enum ReplayComparison {
 /// # Caveats
 /// An operator that hangs blocks the caller; use [`replay_within`] to avoid that.
 pub fn replay(operator: &dyn Operator, journal: &Journal, id: DecisionId, live: &[Object]) -> ReplayComparison {
-    replay_by(journal, id, live, |run| Ok(run.decide(operator)))
+    replay_by(journal, id, live, |run| run.decide(operator))
 }
 
 /// Replays a decision on a thread of its own. After `timeout` the thread is abandoned; it continues until the process
@@ -85,7 +86,7 @@ pub fn replay_within(
         // After a timeout the receiver is dropped.
         let begun = thread.spawn(move || drop(sender.send(run.decide(&*operator))));
         begun.map_err(|error| format!("could not start a thread: {error}"))?;
-        receiver.recv_timeout(timeout).map_err(|_| timeout_message(timeout))
+        receiver.recv_timeout(timeout).map_err(|_| timeout_message(timeout))?
     })
 }
 
@@ -173,14 +174,18 @@ struct ReplayRun {
 }
 
 impl ReplayRun {
-    /// Returns the operator's result, and what it read in addition to the recorded reads.
-    fn decide(&self, operator: &dyn Operator) -> (ReplayResult, Vec<String>) {
+    /// Returns the operator's result, and what it read in addition to the recorded reads; the reason if a recorded answer
+    /// is not of the type that the operator expects.
+    fn decide(&self, operator: &dyn Operator) -> Result<(ReplayResult, Vec<String>), String> {
         let Self { topology, decision, recording } = self;
         let declaration = operator.declaration();
         let inputs = Arc::new(declaration.readable());
         let view = View::new(recording.clone(), topology.clone(), inputs, decision.started)
             .with_rejected_writes(decision.rejected_writes.clone());
         let decided = decide_catching_panics(operator, &decision.unit.unit, &view);
+        if let Some(why) = view.unanswered() {
+            return Err(why);
+        }
         let reads = view.into_reads();
         let name = &decision.unit.operator;
         let result = match decided {
@@ -204,7 +209,7 @@ impl ReplayRun {
                 ReplayResult::of(name, &RunOutcome::NotCached { missing: reads.missing.into_iter().collect() })
             }
         };
-        (result, recording.new_reads())
+        Ok((result, recording.new_reads()))
     }
 }
 

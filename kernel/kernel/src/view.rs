@@ -1,10 +1,10 @@
 //! Immutable view of the clusters that tracks its reads.
 
 mod opening;
+mod question;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -13,10 +13,11 @@ use switchboard_object::selector::LabelSelector;
 
 use crate::object::Object;
 use crate::operator::{AccessRule, DecideError};
-use crate::redact::redact_value;
 use crate::resource::{ListQuery, ObjectKey, Resource, Selection, TableKey};
 use crate::timestamp::Timestamp;
 use crate::topology::{ClusterName, ClusterType, Topology};
+
+pub use question::{ExternalQuery, ExternalState, Question};
 
 /// Source of objects for a view: a snapshot of the cache, or a recorded decision.
 pub trait Reader: Send + Sync {
@@ -34,8 +35,8 @@ pub trait Reader: Send + Sync {
     /// Returns the newest revision of a cluster.
     fn revision(&self, cluster: &ClusterName) -> u64;
 
-    /// Returns the recorded answer of an external query; `None` outside a replay.
-    fn answer(&self, _request: &Value) -> Option<Result<Value, String>> {
+    /// Returns the recorded answer of an external query of this kind; `None` outside a replay.
+    fn answer(&self, _kind: &str, _request: &Value) -> Option<Result<Value, String>> {
         None
     }
 }
@@ -78,23 +79,6 @@ pub struct WriteRejection {
     pub message: String,
 }
 
-/// Query to an external system, with its answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ExternalQuery {
-    /// Request.
-    pub request: Value,
-    /// Answer.
-    pub answer: Result<Value, String>,
-    /// Whether the answer depends only on the reads and the time, and so adds no input.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub deterministic: bool,
-    /// Hash of the part of the answer that describes the external system, if request and answer also contain data of
-    /// the run; see
-    /// [`ExternalClient::query_with_digest`]. Used to compare runs in memory; not recorded.
-    #[serde(skip)]
-    pub digest: Option<u64>,
-}
-
 /// View of the clusters for one run.
 ///
 /// # Guarantees
@@ -109,12 +93,9 @@ pub struct View {
     reads: RefCell<Reads>,
     /// Whether external queries with side effects are skipped.
     dry_run: bool,
-    /// Skipped external queries, as text.
-    skipped_queries: RefCell<Vec<String>>,
+    /// Reason why an external query has no answer; of the first one.
+    unanswered: RefCell<Option<String>>,
 }
-
-/// Maximum length of a skipped query in a message.
-const MAX_QUERY_BYTES: usize = 200;
 
 impl View {
     /// Creates a view for an operator with these inputs.
@@ -124,8 +105,8 @@ impl View {
         inputs: Arc<BTreeSet<AccessRule>>,
         now: Timestamp,
     ) -> Self {
-        let (rejected_writes, reads, skipped_queries) = (Vec::new(), RefCell::default(), RefCell::default());
-        Self { reader, topology, inputs, now, rejected_writes, reads, dry_run: false, skipped_queries }
+        let (rejected_writes, reads, unanswered) = (Vec::new(), RefCell::default(), RefCell::default());
+        Self { reader, topology, inputs, now, rejected_writes, reads, dry_run: false, unanswered }
     }
 
     /// Sets whether this is a dry run, which skips external queries with side effects.
@@ -137,20 +118,6 @@ impl View {
     /// Whether this is a dry run, so that no decision on this view is written.
     pub fn is_dry_run(&self) -> bool {
         self.dry_run
-    }
-
-    /// Records a skipped query, and returns the message that replaces its answer.
-    pub(crate) fn skip_query(&self, request: &Value) -> String {
-        let mut query = redact_value(request).to_string();
-        query.truncate(query.floor_char_boundary(MAX_QUERY_BYTES));
-        self.skipped_queries.borrow_mut().push(query.clone());
-        format!("a dry run skips queries with side effects: {query}")
-    }
-
-    /// Returns a message about the first skipped query.
-    pub(crate) fn skipped_query(&self) -> Option<String> {
-        let skipped = self.skipped_queries.borrow();
-        skipped.first().map(|first| format!("a dry run skips queries with side effects: {first}"))
     }
 
     /// Sets the rejected writes of the previous run.
@@ -312,73 +279,5 @@ impl ClusterView<'_> {
             "{resource} of the {} cluster is not among the operator's declared inputs",
             self.cluster_type
         )))
-    }
-}
-
-/// Client for queries to external systems; queries and answers are recorded.
-pub struct ExternalClient<'a> {
-    view: &'a View,
-    call: &'a dyn Fn(&Value) -> Result<Value, String>,
-}
-
-impl<'a> ExternalClient<'a> {
-    pub(crate) fn new(view: &'a View, call: &'a dyn Fn(&Value) -> Result<Value, String>) -> Self {
-        Self { view, call }
-    }
-
-    /// Sends a query. A replay returns the recorded answer.
-    ///
-    /// # Errors
-    /// The error of the external system.
-    pub fn query(&self, request: Value) -> Result<Value, String> {
-        self.send(request, false, |_| None)
-    }
-
-    /// Sends a query whose answer depends only on the reads and the time, for example to a program without other input.
-    /// A unit that keeps writing although nothing it read has changed is then found to loop, whatever the answers are.
-    ///
-    /// # Errors
-    /// Errors of [`ExternalClient::query`].
-    pub fn query_deterministic(&self, request: Value) -> Result<Value, String> {
-        self.send(request, true, |_| None)
-    }
-
-    /// Sends a query whose answer contains external state and data of the query itself, such as its time and cost.
-    /// `external_part` returns the part with the external state; while its hash stays the same, nothing has changed. If only the
-    /// unit's own writes triggered the run, a changed answer is no reason for another write, because nothing else
-    /// caused the query.
-    ///
-    /// # Errors
-    /// Errors of [`ExternalClient::query`].
-    pub fn query_with_digest(
-        &self,
-        request: Value,
-        external_part: impl FnOnce(&Value) -> Value,
-    ) -> Result<Value, String> {
-        self.send(request, false, |answer| {
-            let mut hasher = DefaultHasher::new();
-            answer.as_ref().map(|answer| external_part(answer).to_string()).hash(&mut hasher);
-            Some(hasher.finish())
-        })
-    }
-
-    fn send(
-        &self,
-        request: Value,
-        deterministic: bool,
-        digest: impl FnOnce(&Result<Value, String>) -> Option<u64>,
-    ) -> Result<Value, String> {
-        let answer = match self.view.reader.answer(&request) {
-            Some(recorded) => recorded,
-            None => (self.call)(&request),
-        };
-        let digest = digest(&answer);
-        self.view.reads.borrow_mut().external_queries.push(ExternalQuery {
-            request,
-            answer: answer.clone(),
-            deterministic,
-            digest,
-        });
-        answer
     }
 }

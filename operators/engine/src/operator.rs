@@ -8,12 +8,11 @@ mod sync;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::{ClusterName, ClusterType, Topology};
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 
 use crate::kinds::APPLICATIONS;
 use crate::object_fields::annotation;
@@ -75,7 +74,7 @@ impl EngineOperator {
     pub(crate) const DESTINATION: ClusterType = ClusterType::UserWorkload;
 }
 
-impl ExternalOperator for EngineOperator {
+impl Operator for EngineOperator {
     fn name(&self) -> &str {
         &self.name
     }
@@ -99,24 +98,12 @@ impl ExternalOperator for EngineOperator {
         Some(Topology::of([self.home.clone(), self.home.clone(), there.clone()]))
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        match request.get("cluster") {
-            Some(secret) => self.destinations.query(secret),
-            None => self.sources.query(request),
-        }
-    }
-
-    /// Requests only fetch and read repositories.
-    fn has_side_effects(&self, _request: &Value) -> bool {
-        false
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let Some(object) = view.get(&APPLICATIONS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
         let application = object.value();
         if annotation(&application, SKIP) == "true" {
             return Ok(Plan::nothing());
         }
-        Reconciliation::new(self, view, outside, application).decide()
+        Reconciliation::new(self, view, application).decide()
     }
 }

@@ -1,16 +1,20 @@
 //! Access to repositories. The only module of this crate with a clock, files and network.
 
-use std::collections::{BTreeMap, HashMap};
+mod question;
+
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::json;
 use switchboard_git::{Commit, Git, GitError, GitSettings, HostKeys, Login, Refs, Revision};
 use switchboard_object::causes::error_chain;
 
 use crate::manifests::{self, ReleaseTarget};
 use crate::object_fields::{format_time, parse_time, text};
+
+pub use question::{CredentialSecret, RepositoryContent, RepositoryQuestion};
 
 /// Default interval at which repositories are polled.
 pub const POLL: Duration = Duration::from_secs(180);
@@ -21,9 +25,6 @@ const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 /// Maximum number of cached results.
 const MAX_CACHE_ENTRIES: usize = 512;
 
-/// Namespace and name of the Secret with a login.
-pub type CredentialSecret = (String, String);
-
 /// Cache key: an item of a repository and the login it was read with. Logins do not share results.
 type RepositoryKey = (String, Login);
 
@@ -33,9 +34,8 @@ pub struct RepositorySources {
     poll: Duration,
     is_dry_run: bool,
     known_hosts: std::path::PathBuf,
-    logins: Mutex<BTreeMap<CredentialSecret, Login>>,
     remote_refs: Mutex<HashMap<RepositoryKey, LsRemoteResult>>,
-    manifests: Mutex<HashMap<RepositoryKey, Arc<Value>>>,
+    manifests: Mutex<HashMap<RepositoryKey, Arc<RepositoryContent>>>,
 }
 
 /// References of a repository at a point in time.
@@ -57,7 +57,6 @@ impl RepositorySources {
             git: Git::new(settings),
             poll,
             is_dry_run: false,
-            logins: Mutex::default(),
             remote_refs: Mutex::default(),
             manifests: Mutex::default(),
         }
@@ -81,10 +80,9 @@ impl RepositorySources {
         self.poll
     }
 
-    /// Stores the login of a Secret for later requests, which must not contain it because they are recorded. `hosts`
-    /// are `known_hosts` lines.
-    pub fn set_login(&self, credential: CredentialSecret, username: &str, password: &str, key: &str, hosts: &str) {
-        let login = if !key.is_empty() {
+    /// Returns the login with the data of a Secret. `hosts` are `known_hosts` lines.
+    pub fn login(&self, username: &str, password: &str, key: &str, hosts: &str) -> Login {
+        if !key.is_empty() {
             let hosts = match hosts {
                 "" => HostKeys::AcceptNew(self.known_hosts.clone()),
                 lines => HostKeys::KnownHosts(lines.to_string()),
@@ -94,28 +92,24 @@ impl RepositorySources {
             Login::Password { username: username.to_string(), password: password.to_string() }
         } else {
             Login::None
-        };
-        lock(&self.logins).insert(credential, login);
+        }
     }
 
-    /// Returns the content of a repository: `{revision, resolvedAt, sourceType, objects}`. The references are listed
-    /// again if the request is `fresh`, or, unless its revision is a SHA, if the source has `changed` or the references
-    /// are older than `since`.
+    /// Returns the content of a repository as it is readable with a login.
     ///
     /// # Errors
     /// If the repository or its manifests cannot be read, with Argo CD's message.
-    pub fn query(&self, request: &Value) -> Result<Value, String> {
+    pub fn content(&self, question: &RepositoryQuestion, login: &Login) -> Result<RepositoryContent, String> {
         let unknown = |why: String| format!("rpc error: code = Unknown desc = {why}");
-        let (url, wanted) = (text(request, "/source/repoURL"), text(request, "/revision"));
-        let login = self.login(request);
-        let (revision, time) = self.resolve(url, wanted, &login, request).map_err(unknown)?;
-        let what = json!([revision.to_string(), request["source"], request["application"], request["namespace"]]);
+        let url = text(&question.source, "/repoURL");
+        let (revision, resolved_at) = self.resolve(url, login, question).map_err(unknown)?;
+        let what = json!([revision.to_string(), question.source, question.application, question.namespace]);
         let key = (what.to_string(), login.clone());
         let known = lock(&self.manifests).get(&key).cloned();
         let made = match known {
             Some(made) => made,
             None => {
-                let made = Arc::new(self.generate(request, url, &login, &revision).map_err(unknown)?);
+                let made = Arc::new(self.generate(question, url, login, &revision).map_err(unknown)?);
                 let mut kept = lock(&self.manifests);
                 if kept.len() >= MAX_CACHE_ENTRIES {
                     kept.clear();
@@ -124,19 +118,12 @@ impl RepositorySources {
                 made
             }
         };
-        let mut answer = (*made).clone();
-        answer["resolvedAt"] = json!(time);
-        Ok(answer)
-    }
-
-    fn login(&self, request: &Value) -> Login {
-        let name = |pointer: &str| text(request, pointer).to_string();
-        let credential = (name("/credential/namespace"), name("/credential/name"));
-        lock(&self.logins).get(&credential).cloned().unwrap_or_default()
+        Ok(RepositoryContent { resolved_at, ..(*made).clone() })
     }
 
     /// Resolves a revision, and returns it with the time at which the references were listed.
-    fn resolve(&self, url: &str, wanted: &str, login: &Login, request: &Value) -> Result<(Revision, String), String> {
+    fn resolve(&self, url: &str, login: &Login, question: &RepositoryQuestion) -> Result<(Revision, String), String> {
+        let wanted = &question.revision;
         let pinned = Commit::parse(wanted).map(Revision::Commit);
         let key = if pinned.is_some() { format!("{url} {wanted}") } else { url.to_string() };
         let key = (key, login.clone());
@@ -145,12 +132,12 @@ impl RepositorySources {
             |look: &LsRemoteResult| look.started.elapsed() < if look.refs.is_ok() { self.poll } else { ERROR_BACKOFF };
         // A SHA always resolves to the same commit.
         let moves = pinned.is_none();
-        let fresh = request["fresh"] == true || (moves && request["changed"] == true);
-        let since = parse_time(text(request, "/since")).filter(|_| moves);
-        let asked = (text(request, "/application").to_string(), text(request, "/since").to_string());
+        let fresh = question.fresh || (moves && question.changed);
+        let since = parse_time(&question.since).filter(|_| moves);
+        let requester = (question.application.clone(), question.since.clone());
         let is_later = |look: &LsRemoteResult| since.is_none_or(|since| look.began.duration_since(since) >= ROUNDING);
         // References listed for the same Application are recent enough, even within the same second.
-        let is_new = |look: &LsRemoteResult| look.requester == asked || is_later(look);
+        let is_new = |look: &LsRemoteResult| look.requester == requester || is_later(look);
         let look = match known.filter(|look| !fresh && is_new(look) && lasts(look)) {
             Some(look) => look,
             None => {
@@ -162,7 +149,7 @@ impl RepositorySources {
                 let refs = refs.map_err(|error| format!("failed to list refs: {}", error_chain(&error)));
                 let look = LsRemoteResult {
                     began,
-                    requester: asked,
+                    requester,
                     started: Instant::now(),
                     time: format_time(Timestamp::now()),
                     refs,
@@ -180,8 +167,15 @@ impl RepositorySources {
         Ok((revision, look.time))
     }
 
-    fn generate(&self, request: &Value, url: &str, login: &Login, revision: &Revision) -> Result<Value, String> {
-        let source = &request["source"];
+    /// Generates the manifests at a revision. The time of its resolution is left out.
+    fn generate(
+        &self,
+        question: &RepositoryQuestion,
+        url: &str,
+        login: &Login,
+        revision: &Revision,
+    ) -> Result<RepositoryContent, String> {
+        let source = &question.source;
         let path = text(source, "/path");
         if !text(source, "/chart").is_empty() {
             return Err("the embedded engine supports charts from git, not from Helm repositories".to_string());
@@ -195,11 +189,15 @@ impl RepositorySources {
             GitError::Link(_) if path.split('/').any(|part| part == "..") => format!("{path}: app path outside root"),
             error => error_chain(&error),
         })?;
-        let whose =
-            ReleaseTarget { application: text(request, "/application"), namespace: text(request, "/namespace") };
+        let whose = ReleaseTarget { application: &question.application, namespace: &question.namespace };
         let elsewhere = |path: &str| tree.file(path).map_err(|error| error_chain(&error));
         let made = manifests::generate(source, &files, whose, &elsewhere)?;
-        Ok(json!({"revision": tree.commit().as_str(), "sourceType": made.source_type, "objects": made.objects}))
+        Ok(RepositoryContent {
+            revision: tree.commit().as_str().to_string(),
+            resolved_at: String::new(),
+            source_type: made.source_type.to_string(),
+            objects: made.objects,
+        })
     }
 }
 

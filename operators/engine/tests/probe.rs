@@ -11,7 +11,7 @@ use switchboard_engine::crds::crds;
 use switchboard_engine::operator::{DestinationOperators, EngineOperator};
 use switchboard_engine::source::{POLL, RepositorySources};
 use switchboard_git::GitSettings;
-use switchboard_kernel::operator::{ExternalAdapter, Operator};
+use switchboard_kernel::operator::Operator;
 use switchboard_kernel::topology::ClusterName;
 use switchboard_probe::{FaultClass, Probe, ScriptStep, schedule};
 use tempfile::TempDir;
@@ -67,7 +67,7 @@ fn operators() -> Vec<Arc<dyn Operator>> {
         SAMPLE_REPOSITORY.sources.clone(),
         Arc::new(DestinationOperators::default()),
     );
-    vec![Arc::new(ExternalAdapter(engine))]
+    vec![Arc::new(engine)]
 }
 
 fn application(more: Value) -> Value {

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
-use switchboard_engine::source::{POLL, RepositorySources};
-use switchboard_git::GitSettings;
+use serde_json::json;
+use switchboard_engine::source::{POLL, RepositoryQuestion, RepositorySources};
+use switchboard_git::{GitSettings, Login};
 use tempfile::TempDir;
 
 #[path = "../../git/src/git/tests/server.rs"]
@@ -42,11 +42,17 @@ fn add(folder: &Path, path: &str) -> String {
     git(folder, &["rev-parse", "HEAD"])
 }
 
-fn question(url: &str, revision: &str, credential: Value) -> Value {
-    json!({
-        "source": {"repoURL": url, "path": "deploy"}, "revision": revision, "credential": credential,
-        "application": "shop", "namespace": "prod",
-    })
+fn question(url: &str, revision: &str) -> RepositoryQuestion {
+    RepositoryQuestion {
+        source: json!({"repoURL": url, "path": "deploy"}),
+        revision: revision.to_string(),
+        fresh: false,
+        changed: false,
+        since: String::new(),
+        credential: None,
+        application: "shop".to_string(),
+        namespace: "prod".to_string(),
+    }
 }
 
 /// A tenant's private repository is not readable with other logins, even if it is cached.
@@ -56,26 +62,21 @@ fn a_private_repository_is_not_shared_between_logins() {
     let server = HttpFileServer::start(folder.path(), Some("bob:hunter2"));
     let (url, cache) = (server.url("/.git"), TempDir::new().unwrap());
     let sources = RepositorySources::new(GitSettings::with_cache(cache.path()), POLL);
-    let who = |name: &str| ("argocd".to_string(), name.to_string());
-    sources.set_login(who("a"), "bob", "hunter2", "", "");
-    sources.set_login(who("wrong"), "bob", "hunter3", "", "");
-    let named = |name: &str| json!({"namespace": "argocd", "name": name});
+    let login = |password: &str| sources.login("bob", password, "", "");
+    let content = |url: &str, revision: &str, login: &Login| sources.content(&question(url, revision), login);
     // A rejected request does not affect other logins.
-    assert!(sources.query(&question(&url, "main", Value::Null)).is_err());
+    assert!(content(&url, "main", &Login::None).is_err());
     for revision in ["main", &commit] {
-        assert_eq!(sources.query(&question(&url, revision, named("a"))).unwrap()["revision"], commit.as_str());
+        assert_eq!(content(&url, revision, &login("hunter2")).unwrap().revision, commit.as_str());
     }
     let within = url.replace("http://", "http://bob:hunter2@");
-    assert!(sources.query(&question(&within, "main", Value::Null)).is_ok());
+    assert!(content(&within, "main", &Login::None).is_ok());
     for revision in ["main", &commit, &commit[..8]] {
-        for credential in [Value::Null, named("wrong"), named("stranger")] {
-            let told = sources.query(&question(&url, revision, credential.clone()));
-            assert!(told.is_err(), "{revision} as {credential}: {told:?}");
+        for other in [Login::None, login("hunter3")] {
+            let told = content(&url, revision, &other);
+            assert!(told.is_err(), "{revision} as {other:?}: {told:?}");
         }
     }
-    // The login of the Secret has changed, so the cached result is not used.
-    sources.set_login(who("a"), "bob", "hunter3", "", "");
-    assert!(sources.query(&question(&url, &commit, named("a"))).is_err());
 }
 
 /// References listed before an Application was created may be outdated for it.
@@ -85,9 +86,9 @@ fn references_are_not_older_than_the_application() {
     let (url, cache) = (format!("file://{}", folder.path().display()), TempDir::new().unwrap());
     let sources = RepositorySources::new(GitSettings::with_cache(cache.path()).with_local_files(), POLL);
     let ask = |since: Timestamp| {
-        let mut question = question(&url, "main", Value::Null);
-        question["since"] = json!(Timestamp::from_second(since.as_second()).unwrap().to_string());
-        sources.query(&question).unwrap()["revision"].as_str().unwrap().to_string()
+        let since = Timestamp::from_second(since.as_second()).unwrap().to_string();
+        let question = RepositoryQuestion { since, ..question(&url, "main") };
+        sources.content(&question, &Login::None).unwrap().revision
     };
     let long_ago = Timestamp::now() - SignedDuration::from_secs(60);
     assert_eq!(ask(long_ago), first);

@@ -11,18 +11,18 @@
 mod desired_store;
 mod drift;
 mod object;
+mod question;
 mod rollout;
 mod sweep;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Resource;
 use switchboard_kernel::topology::ClusterName;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 
 pub use desired_store::{DesiredStore, UnitChanges};
 pub use drift::has_drifted;
@@ -30,6 +30,7 @@ pub use sweep::{DEFAULT_ALWAYS, DEFAULT_SHARE_PERCENT, DeletionGuard};
 
 use crate::desired::KINDS;
 use object::{ObjectAction, ReconcileTarget, decide};
+use question::{DesiredState, IntegrationAnswer, IntegrationQuestion, NamespaceQuestion};
 
 /// Prefix of the operators' names, followed by the cluster.
 pub const NAME: &str = "integrations";
@@ -59,33 +60,25 @@ impl IntegrationsOperator {
         Self { is_cluster_fixed: true, ..self }
     }
 
-    fn integration(
-        &self,
-        namespace: &str,
-        name: &str,
-        view: &View,
-        outside: &ExternalClient<'_>,
-    ) -> Result<Plan, DecideError> {
-        let answer =
-            outside.query(json!({"namespace": namespace, "integration": name})).map_err(DecideError::Failed)?;
-        if answer.is_null() {
-            // Nothing is desired any more; the namespace's unit deletes what is left.
-            return Ok(Plan::nothing());
+    fn integration(&self, namespace: &str, integration: &str, view: &View) -> Result<Plan, DecideError> {
+        let question = IntegrationQuestion { namespace, integration };
+        let answer = view.ask(question, |_| Ok(self.store.integration(&self.cluster, namespace, integration)));
+        match answer.map_err(DecideError::Failed)? {
+            Some(IntegrationAnswer::Desired(state)) => self.objects(namespace, &state, view),
+            Some(IntegrationAnswer::Problem(problem)) => Ok(Plan::nothing().blocked(problem)),
+            // The namespace's unit deletes what is left.
+            None => Ok(Plan::nothing()),
         }
-        if let Some(problem) = answer["problem"].as_str() {
-            return Ok(Plan::nothing().blocked(problem));
-        }
-        self.objects(namespace, &answer, view)
     }
 
-    fn objects(&self, namespace: &str, answer: &Value, view: &View) -> Result<Plan, DecideError> {
+    fn objects(&self, namespace: &str, state: &DesiredState, view: &View) -> Result<Plan, DecideError> {
         let mut plan = Plan::nothing();
         if view.get(&NAMESPACES, "", namespace)?.is_none() {
             return Ok(plan.waiting(format!("namespace {namespace} to exist on cluster {}", self.cluster)));
         }
         let (mut refused, mut under_way) = (Vec::new(), Vec::new());
-        for one in answer["objects"].as_array().into_iter().flatten() {
-            let Some(wanted) = ReconcileTarget::read(one, answer, namespace) else { continue };
+        for object in &state.objects {
+            let Some(wanted) = ReconcileTarget::of(object, state, namespace) else { continue };
             let live = view.get(wanted.kind, namespace, wanted.name)?.map(|object| object.value());
             match decide(&wanted, live.as_ref(), view.now()) {
                 ObjectAction::UpToDate => under_way.extend(live.as_ref().and_then(rollout::rollout_progress)),
@@ -100,12 +93,11 @@ impl IntegrationsOperator {
         })
     }
 
-    fn namespace(&self, namespace: &str, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
-        let answer = outside.query(json!({"namespace": namespace})).map_err(DecideError::Failed)?;
-        if answer.is_null() {
-            return Ok(Plan::nothing());
-        }
-        let mut plan = self.objects(namespace, &answer, view)?;
+    fn namespace(&self, namespace: &str, view: &View) -> Result<Plan, DecideError> {
+        let question = NamespaceQuestion { namespace };
+        let answer = view.ask(question, |_| Ok(self.store.namespace(&self.cluster, namespace)));
+        let Some(answer) = answer.map_err(DecideError::Failed)? else { return Ok(Plan::nothing()) };
+        let mut plan = self.objects(namespace, &answer.state, view)?;
         sweep::sweep(namespace, &answer, view, &mut plan)?;
         Ok(plan)
     }
@@ -116,7 +108,7 @@ pub fn operator_name(cluster: &str) -> String {
     format!("{NAME}@{cluster}")
 }
 
-impl ExternalOperator for IntegrationsOperator {
+impl Operator for IntegrationsOperator {
     fn name(&self) -> &str {
         &self.name
     }
@@ -132,19 +124,10 @@ impl ExternalOperator for IntegrationsOperator {
         self.is_cluster_fixed.then(|| ClusterName::new(&self.cluster))
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        Ok(self.store.answer(&self.cluster, request))
-    }
-
-    /// Queries only read the desired objects.
-    fn has_side_effects(&self, _request: &Value) -> bool {
-        false
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         match unit.name() {
-            WHOLE_NAMESPACE => self.namespace(unit.namespace(), view, outside),
-            name => self.integration(unit.namespace(), name, view, outside),
+            WHOLE_NAMESPACE => self.namespace(unit.namespace(), view),
+            name => self.integration(unit.namespace(), name, view),
         }
     }
 }

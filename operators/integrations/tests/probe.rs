@@ -11,7 +11,6 @@ use switchboard_integrations::desired::DesiredBuilder;
 use switchboard_integrations::operator::{DeletionGuard, DesiredStore, IntegrationsOperator};
 use switchboard_integrations::settings::{DEFAULT_UPSTREAM, RenderSettings};
 use switchboard_integrations::source::Bundle;
-use switchboard_kernel::operator::ExternalAdapter;
 use switchboard_probe::{Probe, ScriptStep};
 
 fn deployment(name: &str) -> Value {
@@ -51,7 +50,7 @@ fn every_fault_is_survived() {
         json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "qontract-reconcile-one", "namespace": "shop"},
             "spec": spec})
     };
-    let probe = Probe::of(move || Arc::new(ExternalAdapter(IntegrationsOperator::new("c1", store.clone()))))
+    let probe = Probe::of(move || Arc::new(IntegrationsOperator::new("c1", store.clone())))
         .given([service, orphan, deployment("foreign")])
         .script([ScriptStep::patch(stateful(json!({"replicas": 3}))), ScriptStep::delete(stateful(json!({})))]);
     probe.run().assert_ok();

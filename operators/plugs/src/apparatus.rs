@@ -9,8 +9,7 @@
 //! ```
 //!
 //! All modules but `call` and `driver` are pure functions: the next step for the pod follows from the spec, the pod and
-//! the time. `call` sends the HTTP requests through the operator's external client, and `driver` combines both for a
-//! decision.
+//! the time. `call` sends the HTTP requests as external queries of the view, and `driver` combines both for a decision.
 
 mod answer;
 mod body;

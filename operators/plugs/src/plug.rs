@@ -30,13 +30,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use switchboard_kernel::operator::{
-    AccessRule, DecideError, Declaration, ExternalAdapter, ExternalOperator, Operator, Unit, Units,
-};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 
 use crate::apparatus::ApparatusCaller;
 use crate::coupling::{SECRETS, from_secret, record_name};
@@ -46,7 +44,7 @@ use crate::needed_kinds;
 pub(crate) use authorized_reader::CONFIG_MAPS;
 pub(crate) use calls::RetryBudget;
 pub use calls::{END_CALL_TIMEOUT, END_CALL_TRIES};
-use run::{ExternalAccess, PlugRun};
+use run::PlugRun;
 pub(crate) use run::{NAMESPACES, now};
 
 /// Options of the operators of this crate.
@@ -100,11 +98,11 @@ impl PlugOperator {
 
     /// Creates the operator as the kernel hosts it.
     pub fn operator(options: PlugOptions) -> Arc<dyn Operator> {
-        Arc::new(ExternalAdapter(Self::new(options)))
+        Arc::new(Self::new(options))
     }
 }
 
-impl ExternalOperator for PlugOperator {
+impl Operator for PlugOperator {
     fn name(&self) -> &str {
         "plugs"
     }
@@ -122,20 +120,12 @@ impl ExternalOperator for PlugOperator {
         }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        self.caller.reach(request)
-    }
-
-    fn has_side_effects(&self, request: &Value) -> bool {
-        ApparatusCaller::acts(request)
-    }
-
     fn settings(&self) -> Value {
         self.options.settings()
     }
 
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
-        let plan = self.decide_plug(unit, view, outside);
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
+        let plan = self.decide_plug(unit, view);
         if matches!(plan, Err(DecideError::NotCached(_)))
             && let Some(object) = view.get(&PLUGS, unit.namespace(), unit.name())?
             && let Ok(plug) = Plug::read(&object.value())
@@ -147,9 +137,8 @@ impl ExternalOperator for PlugOperator {
 }
 
 impl PlugOperator {
-    fn decide_plug(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide_plug(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let (namespace, name) = (unit.namespace(), unit.name());
-        let access = ExternalAccess { outside, caller: &self.caller };
         let object = view.get(&PLUGS, namespace, name)?.map(|object| object.value());
         let records_namespace = &self.options.namespace;
         let secret = view.get(&SECRETS, records_namespace, &record_name(namespace, name))?.map(|secret| secret.value());
@@ -157,7 +146,7 @@ impl PlugOperator {
             let Some(secret) = secret else { return Ok(Plan::nothing()) };
             // The finalizer was removed by another writer: decouple from the record nevertheless.
             return match from_secret(&secret) {
-                Ok(record) => PlugRun::orphaned(self.options.clone(), view, access, record, secret).finalize(),
+                Ok(record) => PlugRun::orphaned(self.options.clone(), view, &self.caller, record, secret).finalize(),
                 Err(_) => Ok(Plan::nothing()),
             };
         };
@@ -165,7 +154,7 @@ impl PlugOperator {
         if meta.is_deleting && !meta.has_finalizer {
             return Ok(Plan::nothing());
         }
-        let run = match PlugRun::begin(self.options.clone(), view, access, object.clone(), &meta, secret) {
+        let run = match PlugRun::begin(self.options.clone(), view, &self.caller, object.clone(), &meta, secret) {
             Ok(run) => run,
             // An invalid record must not block the deletion.
             Err(error) if meta.is_deleting => {

@@ -18,13 +18,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_kernel::object::Object;
-use switchboard_kernel::operator::{
-    AccessRule, DecideError, Declaration, ExternalAdapter, ExternalOperator, Operator, ServiceAccount, Unit, Units,
-};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, ServiceAccount, Unit, Units};
 use switchboard_kernel::plan::{Mutation, PatchType, Plan};
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 
 use crate::apparatus::{Apparatus, ApparatusCaller, ApparatusDriver};
 use crate::coupling::{
@@ -58,11 +56,11 @@ impl SocketOperator {
 
     /// Creates the operator as the kernel hosts it.
     pub fn operator(options: PlugOptions) -> Arc<dyn Operator> {
-        Arc::new(ExternalAdapter(Self::new(options)))
+        Arc::new(Self::new(options))
     }
 }
 
-impl ExternalOperator for SocketOperator {
+impl Operator for SocketOperator {
     fn name(&self) -> &str {
         "sockets"
     }
@@ -80,20 +78,12 @@ impl ExternalOperator for SocketOperator {
         }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        self.caller.reach(request)
-    }
-
-    fn has_side_effects(&self, request: &Value) -> bool {
-        ApparatusCaller::acts(request)
-    }
-
     fn settings(&self) -> Value {
         self.options.settings()
     }
 
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
-        let plan = self.decide_socket(unit, view, outside);
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
+        let plan = self.decide_socket(unit, view);
         if matches!(plan, Err(DecideError::NotCached(_)))
             && let Some(object) = view.get(&SOCKETS, unit.namespace(), unit.name())?
             && let Ok(socket) = Socket::read(&object.value())
@@ -105,7 +95,7 @@ impl ExternalOperator for SocketOperator {
 }
 
 impl SocketOperator {
-    fn decide_socket(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide_socket(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let Some(object) = view.get(&SOCKETS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
         let object = object.value();
         let meta = PlugMeta::of(&object);
@@ -121,7 +111,7 @@ impl SocketOperator {
         };
         let records: Vec<Value> = view.list(&SECRETS, &of_it)?.iter().filter_map(head).collect();
         let now = crate::plug::now(view);
-        let driver = ApparatusDriver { view, outside, caller: &self.caller };
+        let driver = ApparatusDriver { view, caller: &self.caller };
         let unit = SocketRun { view, driver, object: &object, meta: &meta, now: &now, strict: self.options.strict };
         match (meta.is_deleting, Socket::read(&object)) {
             (true, socket) => unit.finalize(&records, socket.ok().as_ref()),

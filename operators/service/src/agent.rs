@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use switchboard_kernel::operator::{ExternalAdapter, Operator};
+use switchboard_kernel::operator::Operator;
 use switchboard_ledger::ids::{EngineClusterId, EngineInstanceId, Uid};
 use switchboard_ledger::rows::EngineInstance;
 use switchboard_ledger::{LedgerError, LedgerView};
@@ -88,10 +88,10 @@ impl Agent {
     /// Returns the operators of the role.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
         vec![
-            Arc::new(ExternalAdapter(operations::Operations(self.clone()))),
-            Arc::new(ExternalAdapter(applications::Applications(self.clone()))),
-            Arc::new(ExternalAdapter(argocd_objects::ArgoCdObjects::secrets(self.clone()))),
-            Arc::new(ExternalAdapter(argocd_objects::ArgoCdObjects::projects(self.clone()))),
+            Arc::new(operations::Operations(self.clone())),
+            Arc::new(applications::Applications(self.clone())),
+            Arc::new(argocd_objects::ArgoCdObjects::secrets(self.clone())),
+            Arc::new(argocd_objects::ArgoCdObjects::projects(self.clone())),
         ]
     }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_gitops::flow::{credential, environment, recheck};
 use switchboard_kernel::host::Handle;
-use switchboard_kernel::operator::{AccessRule, Declaration, ExternalAdapter, Operator, OperatorName, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, Declaration, Operator, OperatorName, Unit, Units};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
 use switchboard_ledger::DbTimestamp;
@@ -133,12 +133,12 @@ impl Backend {
     /// cluster.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
         vec![
-            Arc::new(ExternalAdapter(deployments::Deployments(self.clone()))),
-            Arc::new(ExternalAdapter(sync_runs::SyncRuns(self.clone()))),
-            Arc::new(ExternalAdapter(environments::Environments(self.clone()))),
-            Arc::new(ExternalAdapter(credentials::Credentials(self.clone()))),
-            Arc::new(ExternalAdapter(tenants::Tenants(self.clone()))),
-            Arc::new(ExternalAdapter(upkeep::Upkeep(self.clone()))),
+            Arc::new(deployments::Deployments(self.clone())),
+            Arc::new(sync_runs::SyncRuns(self.clone())),
+            Arc::new(environments::Environments(self.clone())),
+            Arc::new(credentials::Credentials(self.clone())),
+            Arc::new(tenants::Tenants(self.clone())),
+            Arc::new(upkeep::Upkeep(self.clone())),
         ]
     }
 

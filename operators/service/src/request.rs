@@ -8,7 +8,7 @@ use switchboard_gitops::flow::DecisionTime;
 use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_kernel::operator::{DecideError, Unit};
 use switchboard_kernel::plan::Plan;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{Question, View};
 use switchboard_ledger::DbTimestamp;
 
 use crate::error::ServiceError;
@@ -41,6 +41,11 @@ pub struct UnitRequest {
     pub secret: Option<Value>,
 }
 
+impl Question for UnitRequest {
+    type Answer = Plan;
+    const KIND: &'static str = "gitops-unit";
+}
+
 impl UnitRequest {
     /// Returns the request of a unit with its object.
     ///
@@ -65,21 +70,16 @@ impl UnitRequest {
         })
     }
 
-    /// Sends the request and parses the response as a plan.
+    /// Asks for the plan of the unit.
     ///
     /// # Errors
     /// When there is no response.
-    pub fn query(&self, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
-        let answer = outside.query(serde_json::to_value(self)?).map_err(DecideError::Failed)?;
-        Ok(serde_json::from_value(answer)?)
-    }
-
-    /// Parses a request.
-    ///
-    /// # Errors
-    /// When it has another form.
-    pub fn read(request: &Value) -> Result<UnitRequest, ServiceError> {
-        Ok(UnitRequest::deserialize(request)?)
+    pub fn query(
+        self,
+        view: &View,
+        answer: impl FnOnce(UnitRequest) -> Result<Plan, String>,
+    ) -> Result<Plan, DecideError> {
+        view.ask(self, answer).map_err(DecideError::Failed)
     }
 
     /// Returns a digest of all inputs that matter for the decision, without the time and the status.

@@ -17,7 +17,7 @@ use switchboard_git::GitSettings;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::limits::Limits;
-use switchboard_kernel::operator::{ExternalAdapter, Operator, OperatorName};
+use switchboard_kernel::operator::{Operator, OperatorName};
 use switchboard_kernel::topology::{ClusterName, ClusterType};
 use tokio::task::JoinHandle;
 
@@ -76,8 +76,7 @@ impl EmbeddedEngine {
 
     /// Returns the operator that the kernel hosts from the start.
     pub fn operator(&self) -> Arc<dyn Operator> {
-        let engine = EngineOperator::in_cluster(self.here.clone(), self.sources.clone(), self.hosted.clone());
-        Arc::new(ExternalAdapter(engine))
+        Arc::new(EngineOperator::in_cluster(self.here.clone(), self.sources.clone(), self.hosted.clone()))
     }
 
     /// Returns the operator for its declaration only: installs and fetches nothing.
@@ -87,7 +86,7 @@ impl EmbeddedEngine {
         }
         let here = config.topology.cluster(ClusterType::Management).clone();
         let sources = Arc::new(RepositorySources::new(GitSettings::with_cache(folder), POLL));
-        Some(Arc::new(ExternalAdapter(EngineOperator::in_cluster(here, sources, Arc::default()))))
+        Some(Arc::new(EngineOperator::in_cluster(here, sources, Arc::default())))
     }
 
     /// Returns the operators of all clusters with a cluster Secret, for one pass. [`EmbeddedEngine::operator`] reports
@@ -113,7 +112,7 @@ impl EmbeddedEngine {
     fn engine(&self, key: &(String, String), version: &str) -> (Arc<dyn Operator>, ClusterName) {
         let there = cluster(key, version);
         let (here, sources, hosted) = (self.here.clone(), self.sources.clone(), self.hosted.clone());
-        (Arc::new(ExternalAdapter(EngineOperator::remote(here, key.clone(), there.clone(), sources, hosted))), there)
+        (Arc::new(EngineOperator::remote(here, key.clone(), there.clone(), sources, hosted)), there)
     }
 
     /// Lists the cluster Secrets.
@@ -244,11 +243,11 @@ pub fn replay_operator(name: &str) -> Option<Arc<dyn Operator>> {
     let sources = Arc::new(RepositorySources::new(GitSettings::with_cache(Path::new("")), POLL));
     let here = ClusterName::new(switchboard_kernel::config::DEFAULT_CLUSTER);
     if name == NAME {
-        return Some(Arc::new(ExternalAdapter(EngineOperator::in_cluster(here, sources, Arc::default()))));
+        return Some(Arc::new(EngineOperator::in_cluster(here, sources, Arc::default())));
     }
     let (namespace, secret) = name.strip_prefix(NAME)?.strip_prefix('@')?.split_once('.')?;
     let (key, there) = ((namespace.to_string(), secret.to_string()), ClusterName::new(name));
-    Some(Arc::new(ExternalAdapter(EngineOperator::remote(here, key, there, sources, Arc::default()))))
+    Some(Arc::new(EngineOperator::remote(here, key, there, sources, Arc::default())))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use switchboard_integrations::source::watcher::PathWatcher;
 use switchboard_integrations::source::{Bundle, bundle, directory};
 use switchboard_kernel::config::{IntegrationsConfig, IntegrationsSource};
 use switchboard_kernel::host::Handle;
-use switchboard_kernel::operator::{ExternalAdapter, Operator, OperatorName};
+use switchboard_kernel::operator::{Operator, OperatorName};
 use switchboard_kernel::topology::{ClusterName, Topology};
 use tokio::task::JoinHandle;
 
@@ -277,7 +277,7 @@ impl IntegrationsManager {
         let way = self.connect.connect(&of_data).await?;
         make_namespaces(&way, &desired, cluster).await?;
         let operator = IntegrationsOperator::new(cluster, self.store.clone()).on_named_cluster();
-        Ok((Arc::new(ExternalAdapter(operator)), way))
+        Ok((Arc::new(operator), way))
     }
 
     /// Returns all operators for one pass with their clients, and the errors of the other clusters.

@@ -91,7 +91,7 @@ impl Reader for MustGatherReader {
         0
     }
 
-    fn answer(&self, _request: &Value) -> Option<Result<Value, String>> {
+    fn answer(&self, _kind: &str, _request: &Value) -> Option<Result<Value, String>> {
         (!self.live).then(|| Err("apply-configuration has no network; apply-configuration-live does".to_string()))
     }
 }

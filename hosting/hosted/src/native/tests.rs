@@ -10,11 +10,11 @@ use switchboard_gather::mutation::{Action, OutputCluster as At};
 use switchboard_object::kind::GroupVersionKind;
 
 use super::*;
-use switchboard_kernel::operator::{AccessRule, Declaration, ExternalAdapter, ExternalOperator};
+use switchboard_kernel::operator::{AccessRule, Declaration};
 use switchboard_kernel::plan::{Mutation as Wanted, PatchType, Plan};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::ExternalClient;
+use switchboard_kernel::view::Question;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const NODES: Resource = Resource::cluster_scoped("", "v1", "Node", "nodes");
@@ -235,9 +235,18 @@ fn an_input_in_another_version_is_refused() {
     assert!(matches!(error, NativeRunError::Input(_)), "{error}");
 }
 
-struct OutsideQuery;
+/// Asks for the weather.
+struct WeatherOperator;
 
-impl ExternalOperator for OutsideQuery {
+#[derive(serde::Serialize)]
+struct WeatherQuestion;
+
+impl Question for WeatherQuestion {
+    type Answer = String;
+    const KIND: &'static str = "weather";
+}
+
+impl Operator for WeatherOperator {
     fn name(&self) -> &str {
         "asks"
     }
@@ -246,20 +255,15 @@ impl ExternalOperator for OutsideQuery {
         ConfigMapOperator::whole(|_, _| Ok(Plan::nothing())).declaration()
     }
 
-    fn call(&self, _request: &Value) -> Result<Value, String> {
-        Ok("fine".into())
-    }
-
-    fn decide(&self, _unit: &Unit, _view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
-        outside.query(json!("weather")).map(|_| Plan::nothing()).map_err(DecideError::failed)
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, DecideError> {
+        view.ask(WeatherQuestion, |_| Ok("rain".to_string())).map(|_| Plan::nothing()).map_err(DecideError::failed)
     }
 }
 
 #[test]
 fn only_the_live_command_reaches_outside() {
-    let operator = ExternalAdapter(OutsideQuery);
     let result = |live| {
-        let ran = run_once(&operator, dump(), &RunOnceOptions { live, ..once() }).unwrap();
+        let ran = run_once(&WeatherOperator, dump(), &RunOnceOptions { live, ..once() }).unwrap();
         ran.results.controller_results[0].clone()
     };
     let offline = result(false);

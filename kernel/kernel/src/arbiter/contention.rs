@@ -187,6 +187,6 @@ pub(super) fn fingerprint(own: &dyn Fn(&ObjectKey, Option<u64>) -> bool, reads: 
         lists.push((query, others.map(|l| (&l.namespace, &l.name, l.revision)).collect::<Vec<_>>()));
     }
     let queries = reads.external_queries.iter().filter(|query| !query.deterministic && query.digest.is_none());
-    let queries: Vec<_> = queries.map(|query| (&query.request, &query.answer)).collect();
+    let queries: Vec<_> = queries.map(|query| (&query.kind, &query.request, &query.answer)).collect();
     hash((gets, lists, queries))
 }

@@ -75,7 +75,7 @@ impl UnitRun {
 /// Replaces a plan that was decided without an answer that only a real run gets with an error, unless the operator
 /// itself reports a failure.
 fn require_all_answers(plan: Result<Plan, DecideError>, view: &View) -> Result<Plan, DecideError> {
-    match (plan, view.skipped_query()) {
+    match (plan, view.unanswered()) {
         (Ok(Plan { status, .. }), Some(withheld)) if !matches!(status, UnitStatus::Failing(_)) => {
             Err(DecideError::Failed(withheld))
         }

@@ -10,6 +10,7 @@ mod waits;
 
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::*;

@@ -225,6 +225,7 @@ fn guarantees_no_secret_reaches_the_disk() {
     );
     let mut one = decision(1, &read, vec![apply("web", MARKER), bare, Mutation::create(&SECRETS, secret)]);
     one.external_queries.push(crate::view::ExternalQuery {
+        kind: "weather".to_string(),
         request: json!({ "token": MARKER }),
         answer: Err(format!("no {MARKER}")),
         deterministic: false,
@@ -258,6 +259,7 @@ fn secret_looking_text_does_not_reach_the_disk() {
     let answer = json!({ "mutations": [{ "of": { "group": "", "version": "v1", "resource": "secrets" },
         "body": { "stringData": { "short": "pw-1" } } }] });
     one.external_queries.push(crate::view::ExternalQuery {
+        kind: "weather".to_string(),
         request: json!({ "patch": operations }),
         answer: Ok(answer),
         deterministic: false,
@@ -402,7 +404,13 @@ fn a_quiet_run_whose_number_is_returned_is_on_the_disk() {
 fn a_run_with_a_deterministic_query_is_quiet_too() {
     let asked = |id: u64, deterministic: bool| {
         let answer = Ok(json!({ "usage": id }));
-        vec![crate::view::ExternalQuery { request: json!({ "now": id }), answer, deterministic, digest: None }]
+        vec![crate::view::ExternalQuery {
+            kind: "weather".to_string(),
+            request: json!({ "now": id }),
+            answer,
+            deterministic,
+            digest: None,
+        }]
     };
     for (follows, kept) in [(true, vec![1]), (false, vec![1, 2, 3, 4])] {
         let mut journal = Journal::in_memory(JournalLimits::default());
@@ -421,6 +429,7 @@ fn a_query_with_an_equal_digest_is_quiet() {
     let look = |id: u64, digest: u64| {
         let answer = Ok(json!({ "usage": id }));
         vec![crate::view::ExternalQuery {
+            kind: "weather".to_string(),
             request: json!({ "now": id }),
             answer,
             deterministic: false,

@@ -108,14 +108,15 @@ impl Reader for Recording {
         self.objects.iter().filter_map(of).max().unwrap_or(0)
     }
 
-    fn answer(&self, request: &Value) -> Option<Result<Value, String>> {
+    fn answer(&self, kind: &str, request: &Value) -> Option<Result<Value, String>> {
         // The recorded request is redacted, and a replayed one may contain redacted values already.
         let masked = redact_value(request);
-        let same = |query: &&ExternalQuery| query.request == *request || query.request == masked;
+        let same =
+            |query: &&ExternalQuery| query.kind == kind && (query.request == *request || query.request == masked);
         if let Some(query) = self.decision.external_queries.iter().find(same) {
             return Some(query.answer.clone());
         }
-        self.add_new_read(None, "an external system with another query".to_string());
+        self.add_new_read(None, format!("an external system with another query `{kind}`"));
         Some(Err("this query was not sent when the decision was recorded".to_string()))
     }
 }

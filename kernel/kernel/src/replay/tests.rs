@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+mod questions;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
@@ -7,23 +9,23 @@ use serde_json::{Value, json};
 use super::*;
 use crate::decision::{Cause, Decision, Write, WriteResult};
 use crate::journal::JournalLimits;
-use crate::operator::{AccessRule, Declaration, ExternalAdapter, ExternalOperator, OperatorName, Unit, UnitId, Units};
+use crate::operator::{AccessRule, Declaration, OperatorName, Unit, UnitId, Units};
 use crate::plan::{Mutation, PatchType, Plan};
 use crate::resource::{ObjectKey, Resource, Selection, TableKey};
 use crate::timestamp::Timestamp;
 use crate::topology::{ClusterName, ClusterType};
-use crate::view::ExternalClient;
+use crate::view::Question;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
-type ReplayDecide = fn(&View, &ExternalClient<'_>) -> Result<Plan, DecideError>;
+type ReplayDecide = fn(&View) -> Result<Plan, DecideError>;
 
 /// Operator made of a function.
 struct ClosureOperator(ReplayDecide);
 
-impl ExternalOperator for ClosureOperator {
+impl Operator for ClosureOperator {
     fn name(&self) -> &str {
         "made"
     }
@@ -34,13 +36,19 @@ impl ExternalOperator for ClosureOperator {
         Declaration { inputs: kinds.clone(), outputs: kinds, service_account: None, units: Units::Whole }
     }
 
-    fn call(&self, _request: &Value) -> Result<Value, String> {
-        Ok(json!("fresh"))
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, DecideError> {
+        (self.0)(view)
     }
+}
 
-    fn decide(&self, _unit: &Unit, view: &View, client: &ExternalClient<'_>) -> Result<Plan, DecideError> {
-        (self.0)(view, client)
-    }
+#[derive(Serialize)]
+struct WeatherQuestion {
+    city: &'static str,
+}
+
+impl Question for WeatherQuestion {
+    type Answer = String;
+    const KIND: &'static str = "weather";
 }
 
 fn key(resource: &Resource, name: &str) -> ObjectKey {
@@ -136,14 +144,14 @@ fn map(name: &str, data: Value) -> Mutation {
 }
 
 fn again(operator: ReplayDecide, journal: &Journal, live: &[Object]) -> ReplayComparison {
-    replay(&ExternalAdapter(ClosureOperator(operator)), journal, DecisionId(1), live)
+    replay(&ClosureOperator(operator), journal, DecisionId(1), live)
 }
 
-fn copies(view: &View, client: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+fn copies(view: &View) -> Result<Plan, DecideError> {
     let input = view.get(&CONFIG_MAPS, "shop", "input")?.ok_or_else(|| DecideError::failed("no input"))?;
     let missing = view.get(&CONFIG_MAPS, "shop", "absent")?.is_none();
     let all = view.list(&CONFIG_MAPS, &Selection::namespace("shop"))?.len();
-    let answer = client.query(json!("weather")).unwrap_or_default();
+    let answer = view.ask(WeatherQuestion { city: "Bergen" }, |_| Ok("rain".to_string())).unwrap_or_default();
     let data = json!({ "copy": input.value()["data"], "missing": missing, "all": all, "at": view.now().to_string(), "w": answer });
     let mut plan = Plan::nothing();
     plan.push(map("one", data)).push(map("two", json!({})));
@@ -156,15 +164,15 @@ fn input() -> Vec<Object> {
 
 #[test]
 fn a_pure_operator_decides_the_same() {
-    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
+    let journal = record(&ClosureOperator(copies), &input());
     assert_eq!(again(copies, &journal, &[]), ReplayComparison::Same);
 }
 
 #[test]
 fn a_changed_operator_gives_another_result() {
-    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
-    let shouts: ReplayDecide = |view, client| {
-        let mut plan = copies(view, client)?;
+    let journal = record(&ClosureOperator(copies), &input());
+    let shouts: ReplayDecide = |view| {
+        let mut plan = copies(view)?;
         plan.mutations.remove(0);
         plan.push(map("two", json!({ "loud": "yes" })));
         plan.mutations.remove(0);
@@ -181,9 +189,9 @@ fn a_changed_operator_gives_another_result() {
 
 #[test]
 fn new_reads_are_reported() {
-    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
-    let curious: ReplayDecide = |view, client| {
-        let plan = copies(view, client)?;
+    let journal = record(&ClosureOperator(copies), &input());
+    let curious: ReplayDecide = |view| {
+        let plan = copies(view)?;
         view.get(&SECRETS, "shop", "new")?;
         Ok(plan)
     };
@@ -193,15 +201,15 @@ fn new_reads_are_reported() {
 
 #[test]
 fn a_panic_is_an_outcome() {
-    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
-    let panics: ReplayDecide = |_, _| panic!("at the disco");
+    let journal = record(&ClosureOperator(copies), &input());
+    let panics: ReplayDecide = |_| panic!("at the disco");
     let ReplayComparison::Different { after, .. } = again(panics, &journal, &[]) else { panic!("not told apart") };
     assert_eq!(after, ReplayResult::Failed { message: "panicked: at the disco".into() });
 }
 
 #[test]
 fn a_failure_is_replayed_as_well() {
-    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &[]);
+    let journal = record(&ClosureOperator(copies), &[]);
     assert_eq!(again(copies, &journal, &[]), ReplayComparison::Same);
 }
 
@@ -210,7 +218,7 @@ fn secret(password: &str) -> Object {
     object(&SECRETS, "db", 3, value)
 }
 
-fn uses_secret(view: &View, _: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+fn uses_secret(view: &View) -> Result<Plan, DecideError> {
     let secret = view.get(&SECRETS, "shop", "db")?.ok_or_else(|| DecideError::failed("no secret"))?;
     let length = secret.value()["data"]["password"].as_str().unwrap_or_default().len();
     let mut plan = Plan::nothing();
@@ -221,14 +229,14 @@ fn uses_secret(view: &View, _: &ExternalClient<'_>) -> Result<Plan, DecideError>
 #[test]
 fn a_replay_with_a_redacted_secret_says_so() {
     let read = [secret("aHVudGVyMi1odW50ZXIy")];
-    let journal = record(&ExternalAdapter(ClosureOperator(uses_secret)), &read);
+    let journal = record(&ClosureOperator(uses_secret), &read);
     let ReplayComparison::Redacted { objects, equal: alike, .. } = again(uses_secret, &journal, &[]) else {
         panic!("not redacted")
     };
     assert_eq!((objects, alike), (vec!["secrets/shop/db".to_string()], false));
     // With the unchanged Secret, the comparison is certain.
     assert_eq!(again(uses_secret, &journal, &read), ReplayComparison::Same);
-    let ignores: ReplayDecide = |view, _| {
+    let ignores: ReplayDecide = |view| {
         view.get(&SECRETS, "shop", "db")?;
         Ok(Plan::nothing())
     };
@@ -243,10 +251,9 @@ fn a_secret_that_was_written_is_compared_by_its_digest() {
         plan.push(Mutation::apply(&SECRETS, body));
         plan
     }
-    let journal = record(&ExternalAdapter(ClosureOperator(|_, _| Ok(writes("correct-horse")))), &[]);
-    assert_eq!(again(|_, _| Ok(writes("correct-horse")), &journal, &[]), ReplayComparison::Same);
-    let ReplayComparison::Different { before, after, lines } =
-        again(|_, _| Ok(writes("battery-staple")), &journal, &[])
+    let journal = record(&ClosureOperator(|_| Ok(writes("correct-horse"))), &[]);
+    assert_eq!(again(|_| Ok(writes("correct-horse")), &journal, &[]), ReplayComparison::Same);
+    let ReplayComparison::Different { before, after, lines } = again(|_| Ok(writes("battery-staple")), &journal, &[])
     else {
         panic!("not told apart")
     };
@@ -256,13 +263,13 @@ fn a_secret_that_was_written_is_compared_by_its_digest() {
 
 #[test]
 fn removed_decisions_cannot_be_replayed() {
-    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
-    assert_eq!(replay(&ExternalAdapter(ClosureOperator(copies)), &journal, DecisionId(2), &[]), ReplayComparison::Gone);
+    let journal = record(&ClosureOperator(copies), &input());
+    assert_eq!(replay(&ClosureOperator(copies), &journal, DecisionId(2), &[]), ReplayComparison::Gone);
 }
 
 #[test]
 fn changes_by_the_arbiter_are_no_difference() {
-    let squashed: ReplayDecide = |view, _| {
+    let squashed: ReplayDecide = |view| {
         view.list(&CONFIG_MAPS, &Selection::all())?;
         let mut plan = Plan::nothing();
         let body = json!({ "metadata": { "namespace": "shop", "generateName": "web-" } });
@@ -273,27 +280,27 @@ fn changes_by_the_arbiter_are_no_difference() {
         }
         Ok(plan)
     };
-    let journal = record(&ExternalAdapter(ClosureOperator(squashed)), &input());
+    let journal = record(&ClosureOperator(squashed), &input());
     assert_eq!(again(squashed, &journal, &[]), ReplayComparison::Same);
 }
 
 #[test]
 fn a_decision_over_several_clusters_is_replayed_with_its_topology() {
-    let copies: ReplayDecide = |view, _| {
+    let copies: ReplayDecide = |view| {
         let here = view.get(&CONFIG_MAPS, "shop", "input")?.is_some();
         let there = view.on(ClusterType::UserWorkload).get(&CONFIG_MAPS, "shop", "input")?.is_some();
         let mut plan = Plan::nothing();
         plan.push(map("seen", json!({ "here": here, "there": there })).on(ClusterType::UserWorkload));
         Ok(plan)
     };
-    let journal = record_over(&ExternalAdapter(ClosureOperator(copies)), &input(), &Arc::new(of_several()));
+    let journal = record_over(&ClosureOperator(copies), &input(), &Arc::new(of_several()));
     assert_eq!(again(copies, &journal, &[]), ReplayComparison::Same);
     assert_eq!(journal.topology(DecisionId(1)), Some(of_several()));
 }
 
 #[test]
 fn redaction_creates_no_differences() {
-    let copies: ReplayDecide = |view, _| {
+    let copies: ReplayDecide = |view| {
         let input = view.get(&CONFIG_MAPS, "shop", "input")?.ok_or_else(|| DecideError::failed("no input"))?;
         let url = input.value()["data"]["url"].as_str().unwrap_or_default().to_string();
         let mut plan = Plan::nothing();
@@ -301,7 +308,7 @@ fn redaction_creates_no_differences() {
         Ok(plan.waiting(format!("for {url}")))
     };
     let input = [object(&CONFIG_MAPS, "input", 7, json!({ "data": { "url": "https://u:hunter2@db" } }))];
-    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input);
+    let journal = record(&ClosureOperator(copies), &input);
     let objects = vec!["configmaps/shop/input".to_string()];
     assert_eq!(again(copies, &journal, &[]), ReplayComparison::Redacted { objects, equal: true, lines: vec![] });
     assert_eq!(again(copies, &journal, &input), ReplayComparison::Same);
@@ -309,8 +316,8 @@ fn redaction_creates_no_differences() {
 
 #[test]
 fn unrecorded_data_cannot_be_replayed() {
-    let journal = record(&ExternalAdapter(ClosureOperator(|_, _| Ok(Plan::nothing()))), &[]);
-    let forgets: ReplayDecide = |_, _| Err(DecideError::unrecorded("what an apparatus said"));
+    let journal = record(&ClosureOperator(|_| Ok(Plan::nothing())), &[]);
+    let forgets: ReplayDecide = |_| Err(DecideError::unrecorded("what an apparatus said"));
     let ReplayComparison::Redacted { objects, equal: alike, .. } = again(forgets, &journal, &[]) else {
         panic!("told apart")
     };
@@ -319,16 +326,16 @@ fn unrecorded_data_cannot_be_replayed() {
 
 #[test]
 fn an_ignored_missing_kind_is_not_cached_in_a_replay_too() {
-    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
-    let shrugs: ReplayDecide = |view, client| {
+    let journal = record(&ClosureOperator(copies), &input());
+    let shrugs: ReplayDecide = |view| {
         let _ = view.get(&SECRETS, "shop", "new");
-        copies(view, client)
+        copies(view)
     };
     let ReplayComparison::Different { after, .. } = again(shrugs, &journal, &[]) else { panic!("not told apart") };
     assert!(matches!(after, ReplayResult::NotCached { .. }), "{after:?}");
 }
 
-fn never_comes_back(_: &View, _: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+fn never_comes_back(_: &View) -> Result<Plan, DecideError> {
     loop {
         std::thread::park();
     }
@@ -336,36 +343,36 @@ fn never_comes_back(_: &View, _: &ExternalClient<'_>) -> Result<Plan, DecideErro
 
 #[test]
 fn an_operator_that_hangs_in_a_replay_does_not_block() {
-    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
-    let operator = Arc::new(ExternalAdapter(ClosureOperator(never_comes_back)));
+    let journal = record(&ClosureOperator(copies), &input());
+    let operator = Arc::new(ClosureOperator(never_comes_back));
     let replayed = replay_within(operator, &journal, DecisionId(1), &[], Duration::from_millis(20));
     assert_eq!(replayed, ReplayComparison::Undecided { why: "replay: did not decide within 20ms".to_string() });
-    let operator = Arc::new(ExternalAdapter(ClosureOperator(copies)));
+    let operator = Arc::new(ClosureOperator(copies));
     assert_eq!(replay_within(operator, &journal, DecisionId(1), &[], Duration::from_secs(600)), ReplayComparison::Same);
 }
 
 #[test]
 fn an_abandoned_run_is_not_replayed() {
-    let hung: ReplayDecide = |_, _| Err(DecideError::failed("did not decide within 2s"));
-    let journal = record(&ExternalAdapter(ClosureOperator(hung)), &[]);
+    let hung: ReplayDecide = |_| Err(DecideError::failed("did not decide within 2s"));
+    let journal = record(&ClosureOperator(hung), &[]);
     let replayed = again(never_comes_back, &journal, &[]);
     assert_eq!(replayed, ReplayComparison::Undecided { why: "recorded run: did not decide within 2s".to_string() });
     // An operator that reads something and returns this message itself was not abandoned.
-    let says: ReplayDecide = |view, _| {
+    let says: ReplayDecide = |view| {
         view.get(&CONFIG_MAPS, "shop", "input")?;
         Err(DecideError::failed("did not decide within 2s"))
     };
-    let journal = record(&ExternalAdapter(ClosureOperator(says)), &input());
+    let journal = record(&ClosureOperator(says), &input());
     assert_eq!(again(says, &journal, &[]), ReplayComparison::Same);
 }
 
 #[test]
 fn recorded_redacted_messages_are_no_difference() {
     let masked: ReplayDecide =
-        |_, _| Err(DecideError::failed(format!("postgres://{}@db: refused", crate::redact::REDACTED)));
-    let journal = record(&ExternalAdapter(ClosureOperator(masked)), &[]);
-    let clear: ReplayDecide = |_, _| Err(DecideError::failed("postgres://shop:hunter2@db: refused"));
+        |_| Err(DecideError::failed(format!("postgres://{}@db: refused", crate::redact::REDACTED)));
+    let journal = record(&ClosureOperator(masked), &[]);
+    let clear: ReplayDecide = |_| Err(DecideError::failed("postgres://shop:hunter2@db: refused"));
     assert_eq!(again(clear, &journal, &[]), ReplayComparison::Same);
-    let other: ReplayDecide = |_, _| Err(DecideError::failed("postgres://shop:hunter2@db: timed out"));
+    let other: ReplayDecide = |_| Err(DecideError::failed("postgres://shop:hunter2@db: timed out"));
     assert!(matches!(again(other, &journal, &[]), ReplayComparison::Different { .. }));
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::plan::Plan;
+use switchboard_kernel::view::Question;
 
 use super::reconciliation::{COMPARISON_CONDITIONS, Reconciliation};
 use crate::destination::DestinationCluster;
-use crate::object_fields::text;
 use crate::status::set_conditions;
 
 /// Delay before the operator of a cluster that has not been started yet is queried again.
@@ -34,27 +34,40 @@ impl DestinationOperators {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|secret, _| secrets.contains(secret));
     }
 
-    /// Returns whether a cluster has its operator; null if it has not been started yet.
-    pub(super) fn query(&self, secret: &Value) -> Result<Value, String> {
-        let key = (text(secret, "/namespace").to_string(), text(secret, "/name").to_string());
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            None => Ok(Value::Null),
-            Some(Ok(())) => Ok(json!(true)),
-            Some(Err(why)) => Err(why.clone()),
-        }
+    /// Whether a cluster has its operator; false if it has not been started yet.
+    fn is_started(&self, secret: &(String, String)) -> Result<bool, String> {
+        let started = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        started.get(secret).map_or(Ok(false), |start| start.clone().map(|()| true))
+    }
+}
+
+/// Question for the operator of a cluster: whether it was started.
+#[derive(Serialize)]
+struct OperatorStartQuestion<'a> {
+    namespace: &'a str,
+    name: &'a str,
+}
+
+impl Question for OperatorStartQuestion<'_> {
+    type Answer = bool;
+    const KIND: &'static str = "operator-start";
+
+    fn acts(&self) -> bool {
+        false
     }
 }
 
 impl Reconciliation<'_> {
     /// Returns the plan for an Application whose cluster has no operator, or `None` if it has one.
     pub(super) fn without_operator(&mut self, cluster: &DestinationCluster) -> Option<Result<Plan, DecideError>> {
-        let (namespace, name) = cluster.secret.as_ref()?;
-        match self.external.query(json!({"cluster": {"namespace": namespace, "name": name}})) {
-            Ok(Value::Null) => {
+        let secret = cluster.secret.as_ref()?;
+        let question = OperatorStartQuestion { namespace: &secret.0, name: &secret.1 };
+        match self.view.ask(question, |_| self.engine.destinations.is_started(secret)) {
+            Ok(false) => {
                 let waits = format!("the operator of cluster {} to start", cluster.name);
                 Some(Ok(Plan::nothing().waiting(waits).requeue_after(UNTRIED_CLUSTER_RETRY)))
             }
-            Ok(_) => None,
+            Ok(true) => None,
             Err(why) => {
                 let message = format!("Failed to load live state: error getting cluster: {why}");
                 let wrong = [("ComparisonError", message.clone())];

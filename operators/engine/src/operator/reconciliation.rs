@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::plan::{Mutation, PatchType, Plan, WriteOp};
 use switchboard_kernel::resource::{Resource, Selection};
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 
 use super::{EngineOperator, repository};
 use crate::auto_sync::{self, AutoSyncDecision};
@@ -15,6 +15,7 @@ use crate::kinds::{self, APPLICATIONS, PROJECTS, SECRETS};
 use crate::object_fields::{annotation, list, merge_patch, non_empty_fields, parse_time, text};
 use crate::operation;
 use crate::project::Project;
+use crate::source::{RepositoryContent, RepositoryQuestion};
 use crate::status::{self, ApplicationCondition, LiveObjects, set_conditions, set_field, set_health};
 use crate::target::{ResourceKey, TargetObjects, target_objects};
 use switchboard_object::health::HealthCode;
@@ -31,7 +32,6 @@ pub(super) const COMPARISON_CONDITIONS: [&str; 3] =
 pub(super) struct Reconciliation<'a> {
     pub(super) engine: &'a EngineOperator,
     pub(super) view: &'a View,
-    pub(super) external: &'a ExternalClient<'a>,
     /// Application as read.
     pub(super) before: Value,
     /// Application as it will be written.
@@ -48,19 +48,14 @@ pub(super) struct SyncScope {
 }
 
 impl<'a> Reconciliation<'a> {
-    pub(super) fn new(
-        engine: &'a EngineOperator,
-        view: &'a View,
-        external: &'a ExternalClient<'a>,
-        application: Value,
-    ) -> Self {
+    pub(super) fn new(engine: &'a EngineOperator, view: &'a View, application: Value) -> Self {
         let mut next = application.clone();
         if !next["status"].is_object() {
             next["status"] = json!({});
         }
         let (namespace, name) =
             (text(&next, "/metadata/namespace").to_string(), text(&next, "/metadata/name").to_string());
-        Self { engine, view, external, now: view.now(), before: application, next, namespace, name }
+        Self { engine, view, now: view.now(), before: application, next, namespace, name }
     }
 
     pub(super) fn decide(mut self) -> Result<Plan, DecideError> {
@@ -195,32 +190,37 @@ impl<'a> Reconciliation<'a> {
         source: &Value,
         revision: &str,
         fresh: bool,
-    ) -> Result<Result<Value, String>, DecideError> {
+    ) -> Result<Result<RepositoryContent, String>, DecideError> {
+        let sources = &self.engine.sources;
         let project = text(&self.before, "/spec/project");
         let url = text(source, "/repoURL");
-        let credential = repository::credential(self.view, &self.engine.sources, &self.namespace, project, url)?;
+        let (credential, login) = repository::credential(self.view, sources, &self.namespace, project, url)?;
         let last = &self.before["status"]["sync"]["comparedTo"]["source"];
-        let request = json!({
-            "source": source, "revision": revision, "fresh": fresh, "changed": last.is_object() && last != source,
-            "since": self.before["metadata"]["creationTimestamp"], "credential": credential, "application": self.name,
-            "namespace": text(&self.before, "/spec/destination/namespace"),
-        });
+        let question = RepositoryQuestion {
+            source: source.clone(),
+            revision: revision.to_string(),
+            fresh,
+            changed: last.is_object() && last != source,
+            since: text(&self.before, "/metadata/creationTimestamp").to_string(),
+            credential,
+            application: self.name.clone(),
+            namespace: text(&self.before, "/spec/destination/namespace").to_string(),
+        };
         let loaded =
             |why: String| format!("Failed to load target state: failed to generate manifest for source 1 of 1: {why}");
-        Ok(self.external.query(request).map_err(loaded))
+        Ok(self.view.ask(question, |question| sources.content(&question, &login)).map_err(loaded))
     }
 
     /// Returns the target objects of a repository's answer, or Argo CD's message why they cannot be compared.
     pub(super) fn targets(
         &self,
-        answer: &Result<Value, String>,
+        answer: &Result<RepositoryContent, String>,
         cluster: &DestinationCluster,
     ) -> Result<Result<TargetObjects, String>, DecideError> {
-        let answer = match answer {
-            Ok(answer) => answer,
+        let objects = match answer {
+            Ok(content) => content.objects.clone(),
             Err(why) => return Ok(Err(why.clone())),
         };
-        let objects = list(answer, "/objects").cloned().collect();
         let at = self.view.on(EngineOperator::DESTINATION);
         let found =
             target_objects(&self.name, text(&self.before, "/spec/destination/namespace"), objects, |version, kind| {
@@ -288,7 +288,7 @@ impl<'a> Reconciliation<'a> {
         found.conditions.extend(error.iter().map(|why| ("ComparisonError", why.clone())));
         let sync = non_empty_fields([
             ("status", json!(found.sync.as_str())),
-            ("revision", answer.as_ref().map_or(Value::Null, |answer| answer["revision"].clone())),
+            ("revision", answer.as_ref().map_or(Value::Null, |content| json!(content.revision))),
             ("comparedTo", self.compared_to()),
         ]);
         let status = &mut self.next["status"];
@@ -304,9 +304,8 @@ impl<'a> Reconciliation<'a> {
         );
         let mut again = self.engine.sources.poll();
         let mut said = error.clone();
-        if let Ok(answer) = &answer {
-            set_field(status, "sourceType", answer["sourceType"].clone());
-            let revision = text(answer, "/revision");
+        if let Ok(RepositoryContent { revision, resolved_at, source_type, .. }) = &answer {
+            set_field(status, "sourceType", json!(source_type));
             let auto_sync = auto_sync::decide(&self.next, &found, revision, self.now);
             let sync_error = match auto_sync {
                 AutoSyncDecision::StartSync(operation) => {
@@ -327,7 +326,7 @@ impl<'a> Reconciliation<'a> {
                 sync_error.iter().map(|message| ("SyncError", message.clone())).collect();
             set_conditions(&mut self.next["status"], &["SyncError"], &conditions, self.now);
             said = said.or(sync_error);
-            self.record_time(&answer["resolvedAt"]);
+            self.record_time(resolved_at);
         }
         let plan = self.patch_plan().requeue_after(again);
         Ok(match said {
@@ -338,12 +337,12 @@ impl<'a> Reconciliation<'a> {
 
     /// Records the time of the comparison if the status changes anyway or the recorded time is old: a write for the time
     /// alone would show in every plan.
-    fn record_time(&mut self, resolved_at: &Value) {
+    fn record_time(&mut self, resolved_at: &str) {
         let last = parse_time(text(&self.before, "/status/reconciledAt"));
         let is_requested = !annotation(&self.before, REFRESH).is_empty();
-        let is_due = self.engine.sources.is_record_due(last, parse_time(text(resolved_at, "")));
+        let is_due = self.engine.sources.is_record_due(last, parse_time(resolved_at));
         if is_requested || is_due || merge_patch(&self.before, &self.next).is_some() {
-            set_field(&mut self.next["status"], "reconciledAt", resolved_at.clone());
+            set_field(&mut self.next["status"], "reconciledAt", json!(resolved_at));
         }
     }
 

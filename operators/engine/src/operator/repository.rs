@@ -1,6 +1,7 @@
 //! Selection of the credential for a repository: a Secret in the Application's namespace that its project may use.
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use switchboard_git::Login;
 use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::View;
@@ -9,21 +10,20 @@ use crate::destination::{SECRET_TYPE, secret_value};
 use crate::kinds::SECRETS;
 use crate::object_fields::text;
 use crate::project::normalized;
-use crate::source::RepositorySources;
+use crate::source::{CredentialSecret, RepositorySources};
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 /// ConfigMap with Argo CD's known SSH hosts.
 const KNOWN_HOSTS: &str = "argocd-ssh-known-hosts-cm";
 
-/// Returns the Secret whose login is used, in the form of a request, or null. The login itself is passed separately,
-/// because requests are recorded.
+/// Returns the Secret whose login is used, and the login, which travels beside the recorded question.
 pub(super) fn credential(
     view: &View,
     sources: &RepositorySources,
     namespace: &str,
     project: &str,
     url: &str,
-) -> Result<Value, DecideError> {
+) -> Result<(Option<CredentialSecret>, Login), DecideError> {
     let labels = format!("{SECRET_TYPE} in (repository, repo-creds)");
     let secrets = view.list(&SECRETS, &Selection::namespace(namespace).with_labels(&labels))?;
     let mut secrets: Vec<Value> = secrets.iter().map(|secret| secret.value()).collect();
@@ -31,17 +31,16 @@ pub(super) fn credential(
         let own = secret_value(secret, "project");
         own.is_empty() || own == project
     });
-    let Some(secret) = matching_secret(&secrets, url) else { return Ok(Value::Null) };
-    let name = text(secret, "/metadata/name");
+    let Some(secret) = matching_secret(&secrets, url) else { return Ok((None, Login::None)) };
     let key = secret_value(secret, "sshPrivateKey");
     let hosts = match key.is_empty() {
         true => None,
         false => view.get(&CONFIG_MAPS, namespace, KNOWN_HOSTS)?.map(|hosts| hosts.value()),
     };
     let hosts = hosts.as_ref().map_or("", |hosts| text(hosts, "/data/ssh_known_hosts"));
-    let who = (namespace.to_string(), name.to_string());
-    sources.set_login(who, &secret_value(secret, "username"), &secret_value(secret, "password"), &key, hosts);
-    Ok(json!({"namespace": namespace, "name": name}))
+    let login = sources.login(&secret_value(secret, "username"), &secret_value(secret, "password"), &key, hosts);
+    let name = text(secret, "/metadata/name").to_string();
+    Ok((Some(CredentialSecret { namespace: namespace.to_string(), name }), login))
 }
 
 /// Finds the Secret of the repository itself, or the one with the longest matching address prefix.
@@ -62,6 +61,7 @@ fn matching_secret<'a>(secrets: &'a [Value], url: &str) -> Option<&'a Value> {
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
+    use serde_json::json;
 
     use super::*;
 

@@ -44,7 +44,7 @@ impl Reconciliation<'_> {
                 return Ok(self.plan_step(step));
             }
         };
-        if let Some(state) = operation::pin_revision(&state, &source, text(&answer, "/revision")) {
+        if let Some(state) = operation::pin_revision(&state, &source, &answer.revision) {
             // Objects are listed in the status before they are created.
             self.list_planned_objects(&targets);
             return Ok(self.plan_step(OperationStep::Update(state)));

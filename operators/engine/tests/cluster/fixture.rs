@@ -16,7 +16,6 @@ use switchboard_engine::source::{POLL, RepositorySources};
 use switchboard_kernel::host::{Handle, Host, HostSettings};
 use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::operator::ExternalAdapter;
 use switchboard_kernel::topology::{ClusterName, Topology};
 use tempfile::TempDir;
 
@@ -116,7 +115,7 @@ impl EngineFixture {
             journal: Journal::in_memory(JournalLimits::default()),
             dry_run: false,
         };
-        let engine = ExternalAdapter(EngineOperator::in_cluster(name, sources.clone(), hosted.clone()));
+        let engine = EngineOperator::in_cluster(name, sources.clone(), hosted.clone());
         let (host, handle) = Host::new(settings, vec![(Arc::new(engine), limits())]);
         let fixture = Self { client, cluster, handle, sources, hosted, _cache: cache };
         for crd in crds() {
@@ -147,7 +146,7 @@ impl EngineFixture {
             self.sources.clone(),
             self.hosted.clone(),
         );
-        self.handle.add(Arc::new(ExternalAdapter(engine)), limits(), Some((there, client.clone()))).await.unwrap();
+        self.handle.add(Arc::new(engine), limits(), Some((there, client.clone()))).await.unwrap();
         self.hosted.record(key, Ok(()));
         client
     }

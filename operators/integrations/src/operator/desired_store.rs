@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use serde_json::{Value, json};
 use switchboard_kernel::operator::Unit;
 
+use super::question::{DesiredState, IntegrationAnswer, NamespaceAnswer, ObjectState};
 use super::{DeletionGuard, WHOLE_NAMESPACE};
 use crate::desired::{DesiredNamespace, DesiredObject, DesiredObjects};
 use crate::source::sha256;
@@ -89,44 +89,24 @@ impl DesiredStore {
         self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the desired state of an integration in a namespace, or of a namespace; null if nothing is desired.
-    pub fn answer(&self, cluster: &str, request: &Value) -> Value {
-        let wanted = self.current();
-        let desired = &wanted.desired;
-        let Some(namespace) = request["namespace"].as_str() else { return Value::Null };
-        let place = (Arc::from(cluster), Arc::from(namespace));
-        let target = desired.namespaces.get(&place);
-        let mut answer = match request["integration"].as_str() {
-            Some(name) => match target.and_then(|target| target.integration(name)) {
-                Some(one) => json!({"objects": objects(&one.objects)}),
-                None => match problem_of_entry(desired, cluster, namespace, name) {
-                    Some(problem) => json!({"problem": problem}),
-                    None => return Value::Null,
-                },
-            },
-            None => match is_known_namespace(desired, cluster, namespace) {
-                true => self.namespace(desired, target, namespace),
-                false => return Value::Null,
-            },
-        };
-        answer["caller"] = desired.caller.as_str().into();
-        answer["bundle"] = desired.sha.as_str().into();
-        answer["compat"] = self.compat.into();
-        answer["takeOver"] = self.take_over.into();
-        // In qontract-reconcile, a run without an upstream deletes objects of all upstreams.
-        answer["unscoped"] = (self.compat && desired.is_upstream_default).into();
-        answer["shardLabels"] = self.shard_labels.into();
-        answer
+    /// Returns the desired state of an integration in a namespace; `None` if nothing is desired.
+    pub(super) fn integration(&self, cluster: &str, namespace: &str, name: &str) -> Option<IntegrationAnswer> {
+        let desired = self.desired();
+        let target = desired.namespaces.get(&(Arc::from(cluster), Arc::from(namespace)));
+        match target.and_then(|target| target.integration(name)) {
+            Some(one) => Some(IntegrationAnswer::Desired(self.state(&desired, &one.objects, false))),
+            None => problem_of_entry(&desired, cluster, namespace, name).map(IntegrationAnswer::Problem),
+        }
     }
 
-    fn namespace(&self, desired: &DesiredObjects, target: Option<&DesiredNamespace>, namespace: &str) -> Value {
-        let names: Vec<Value> = target
-            .map(DesiredNamespace::objects)
-            .unwrap_or_default()
-            .into_iter()
-            .map(|object| json!([object.kind.kind, object.name]))
-            .collect();
-        let shared = target.map(|target| objects(&target.shared)).unwrap_or_default();
+    /// Returns the desired state of a namespace; `None` if the namespace is not known.
+    pub(super) fn namespace(&self, cluster: &str, namespace: &str) -> Option<NamespaceAnswer> {
+        let desired = self.desired();
+        if !is_known_namespace(&desired, cluster, namespace) {
+            return None;
+        }
+        let target = desired.namespaces.get(&(Arc::from(cluster), Arc::from(namespace)));
+        let all = target.map(DesiredNamespace::objects).unwrap_or_default();
         let incomplete = target.into_iter().flat_map(|target| &target.integrations);
         let incomplete = incomplete.filter(|one| !one.incomplete.is_empty()).map(|one| &one.entry.integration);
         let here =
@@ -134,26 +114,44 @@ impl DesiredStore {
         let disabled: Vec<_> = desired.disabled.iter().filter(here).collect();
         // An unreadable file may contain any integration, so nothing is deleted until it is readable. Shared objects
         // are also kept if no integration of the namespace is valid, or if they could not be rendered.
-        let all =
+        let keep_all =
             desired.unreadable.first().or_else(|| target.and_then(|target| target.broken.as_ref())).or_else(|| {
                 disabled.iter().find(|one| one.integration.is_none() || target.is_none()).map(|one| &one.problem)
             });
-        let kept: BTreeSet<&Arc<str>> =
+        let keep: BTreeSet<&Arc<str>> =
             disabled.iter().filter_map(|one| one.integration.as_ref()).chain(incomplete).collect();
-        json!({
-            "objects": shared, "shared": true, "names": names,
-            "keepAll": all.map(ToString::to_string), "keep": kept.iter().map(|name| &***name).collect::<Vec<_>>(),
-            "guard": {"sharePercent": self.guard.share_percent, "always": self.guard.always, "allowed": self.guard.allowed},
+        Some(NamespaceAnswer {
+            state: self.state(&desired, target.map(|target| target.shared.as_slice()).unwrap_or_default(), true),
+            names: all.into_iter().map(|object| (object.kind.kind.to_string(), object.name.to_string())).collect(),
+            keep_all: keep_all.map(ToString::to_string),
+            keep: keep.into_iter().map(ToString::to_string).collect(),
+            guard: self.guard,
         })
+    }
+
+    fn state(&self, desired: &DesiredObjects, objects: &[DesiredObject], shared: bool) -> DesiredState {
+        DesiredState {
+            objects: objects.iter().map(object_state).collect(),
+            shared,
+            caller: desired.caller.to_string(),
+            bundle: desired.sha.to_string(),
+            compat: self.compat,
+            take_over: self.take_over,
+            // In qontract-reconcile, a run without an upstream deletes objects of all upstreams.
+            unscoped: self.compat && desired.is_upstream_default,
+            shard_labels: self.shard_labels,
+        }
     }
 }
 
-fn objects(objects: &[DesiredObject]) -> Value {
-    let one = |object: &DesiredObject| {
-        let shard = object.shard.as_ref().map(|shard| shard.suffix.trim_start_matches('-'));
-        json!({"kind": object.kind.kind, "name": object.name, "hash": object.hash, "body": object.body, "shard": shard})
-    };
-    objects.iter().map(one).collect()
+fn object_state(object: &DesiredObject) -> ObjectState {
+    ObjectState {
+        kind: object.kind.kind.to_string(),
+        name: object.name.to_string(),
+        hash: object.hash.to_string(),
+        body: object.body.clone(),
+        shard: object.shard.as_ref().map(|shard| shard.suffix.trim_start_matches('-').to_string()),
+    }
 }
 
 fn is_known_namespace(desired: &DesiredObjects, cluster: &str, namespace: &str) -> bool {

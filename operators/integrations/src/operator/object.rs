@@ -5,6 +5,7 @@ use switchboard_kernel::plan::{Mutation, PatchType, WriteOp};
 use switchboard_kernel::resource::Resource;
 
 use super::drift::has_drifted;
+use super::question::{DesiredState, ObjectState};
 use crate::annotations::{self, QontractAnnotations};
 use crate::{desired, hash};
 
@@ -39,20 +40,19 @@ pub struct ReconcileTarget<'a> {
 }
 
 impl<'a> ReconcileTarget<'a> {
-    /// Reads an object of an answer.
-    pub fn read(one: &'a Value, answer: &'a Value, namespace: &'a str) -> Option<Self> {
-        let flag = |name: &str| answer[name].as_bool().unwrap_or_default();
+    /// Returns the target for an object of the desired state, if its kind is known.
+    pub fn of(object: &'a ObjectState, state: &'a DesiredState, namespace: &'a str) -> Option<Self> {
         Some(Self {
-            kind: desired::resource(one["kind"].as_str()?)?,
+            kind: desired::resource(&object.kind)?,
             namespace,
-            name: one["name"].as_str()?,
-            body: &one["body"],
-            hash: one["hash"].as_str()?,
-            caller: answer["caller"].as_str()?,
-            shared: flag("shared"),
-            take_over: flag("takeOver") || flag("compat"),
-            shard: one["shard"].as_str().filter(|shard| !flag("compat") && is_label(shard)),
-            shard_labels: flag("shardLabels"),
+            name: &object.name,
+            body: &object.body,
+            hash: &object.hash,
+            caller: &state.caller,
+            shared: state.shared,
+            take_over: state.take_over || state.compat,
+            shard: object.shard.as_deref().filter(|shard| !state.compat && is_label(shard)),
+            shard_labels: state.shard_labels,
         })
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::plan::{Mutation, Plan, UnitStatus, WriteOp};
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::View;
 
+use super::question::{DesiredState, NamespaceAnswer};
 use crate::annotations::QontractAnnotations;
 use crate::desired::KINDS;
 
@@ -19,7 +21,8 @@ pub const DEFAULT_ALWAYS: u64 = 5;
 const MAX_NAMED: usize = 5;
 
 /// Limits for deletions in a namespace without confirmation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DeletionGuard {
     /// Maximum share of the managed objects.
     pub share_percent: u64,
@@ -36,11 +39,6 @@ impl Default for DeletionGuard {
 }
 
 impl DeletionGuard {
-    fn read(answer: &Value) -> Self {
-        let number = |name: &str| answer["guard"][name].as_u64().unwrap_or_default();
-        Self { share_percent: number("sharePercent"), always: number("always"), allowed: number("allowed") }
-    }
-
     /// Whether this number of deletions is allowed.
     pub fn allows(&self, gone: u64, all: u64) -> bool {
         gone <= self.always.max(self.allowed) || gone * 100 <= all * self.share_percent
@@ -48,21 +46,24 @@ impl DeletionGuard {
 }
 
 /// Adds the deletions of a namespace to the plan, or the reason why they are blocked.
-pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Plan) -> Result<(), DecideError> {
-    let pair = |name: &Value| Some((name.get(0)?.as_str()?.to_string(), name.get(1)?.as_str()?.to_string()));
-    let wanted: BTreeSet<(String, String)> =
-        answer["names"].as_array().into_iter().flatten().filter_map(pair).collect();
+pub(super) fn sweep(
+    namespace: &str,
+    answer: &NamespaceAnswer,
+    view: &View,
+    plan: &mut Plan,
+) -> Result<(), DecideError> {
+    let wanted: BTreeSet<(&str, &str)> = answer.names.iter().map(|(kind, name)| (&**kind, &**name)).collect();
     let mut all = 0;
     let (mut gone, mut kept) = (Vec::new(), Vec::new());
     for kind in &KINDS {
         for object in view.list(kind, &Selection::namespace(namespace))? {
             let name = object.key.name.to_string();
-            if wanted.contains(&(kind.kind.to_string(), name.clone())) {
+            if wanted.contains(&(&*kind.kind, &*name)) {
                 all += 1;
                 continue;
             }
             let value = object.value();
-            if !is_ours(&value, answer) || value.pointer("/metadata/deletionTimestamp").is_some() {
+            if !is_ours(&value, &answer.state) || value.pointer("/metadata/deletionTimestamp").is_some() {
                 continue;
             }
             all += 1;
@@ -70,7 +71,7 @@ pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Pla
         }
     }
     let message = match () {
-        () if !gone.is_empty() && !DeletionGuard::read(answer).allows(gone.len() as u64, all) => {
+        () if !gone.is_empty() && !answer.guard.allows(gone.len() as u64, all) => {
             let names = gone.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>();
             Some(format!(
                 "would delete {} of {all} objects: {}; set `allowDeletes` to allow it",
@@ -84,7 +85,7 @@ pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Pla
                 delete.operation = WriteOp::Delete { propagation: Some("Background".to_string()) };
                 plan.push(delete);
             }
-            let why = answer["keepAll"].as_str().unwrap_or("their integration has a problem");
+            let why = answer.keep_all.as_deref().unwrap_or("their integration has a problem");
             (!kept.is_empty()).then(|| format!("does not delete {}: {why}", shortened_list(&kept)))
         }
     };
@@ -99,16 +100,15 @@ pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Pla
 
 /// Whether the object has the manager's annotations and the same caller. In qontract-reconcile, a run without an
 /// upstream deletes objects of all callers.
-fn is_ours(object: &Value, answer: &Value) -> bool {
+fn is_ours(object: &Value, state: &DesiredState) -> bool {
     let marks = QontractAnnotations::from_object(object);
-    let same = marks.caller.is_none() || marks.caller.as_deref() == answer["caller"].as_str();
-    marks.are_ours() && (same || answer["unscoped"].as_bool().unwrap_or_default())
+    let same = marks.caller.as_ref().is_none_or(|caller| *caller == state.caller);
+    marks.are_ours() && (same || state.unscoped)
 }
 
 /// Whether the object may belong to an integration that currently has a problem.
-fn may_be_retained(name: &str, answer: &Value) -> bool {
-    let of = |integration: &Value| integration.as_str().is_some_and(|integration| name.contains(integration));
-    answer["keepAll"].is_string() || answer["keep"].as_array().into_iter().flatten().any(of)
+fn may_be_retained(name: &str, answer: &NamespaceAnswer) -> bool {
+    answer.keep_all.is_some() || answer.keep.iter().any(|integration| name.contains(integration.as_str()))
 }
 
 fn shortened_list(names: &[String]) -> String {

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use switchboard_kernel::fake_view::FakeView;
-use switchboard_kernel::operator::{ExternalAdapter, Operator};
 use switchboard_kernel::plan::{Mutation, UnitStatus, WriteOp};
 
 use super::*;
@@ -12,18 +11,13 @@ use crate::desired::{DesiredObjects, resource};
 
 const NOW: &str = "2026-01-01T00:00:00Z";
 
-fn operator(
-    desired: DesiredObjects,
-    guard: DeletionGuard,
-    compat: bool,
-    take_over: bool,
-) -> ExternalAdapter<IntegrationsOperator> {
+fn operator(desired: DesiredObjects, guard: DeletionGuard, compat: bool, take_over: bool) -> IntegrationsOperator {
     let store = Arc::new(DesiredStore::new(guard, compat, take_over));
     store.replace(Arc::new(desired));
-    ExternalAdapter(IntegrationsOperator::new("c1", store))
+    IntegrationsOperator::new("c1", store)
 }
 
-fn default_operator(desired: DesiredObjects) -> ExternalAdapter<IntegrationsOperator> {
+fn default_operator(desired: DesiredObjects) -> IntegrationsOperator {
     operator(desired, DeletionGuard::default(), false, false)
 }
 
@@ -61,7 +55,7 @@ fn fake_view(live: &[Value]) -> FakeView {
     scene
 }
 
-fn run(operator: &ExternalAdapter<IntegrationsOperator>, live: &[Value]) -> Vec<Plan> {
+fn run(operator: &IntegrationsOperator, live: &[Value]) -> Vec<Plan> {
     let Units::External(units) = operator.declaration().units else { panic!("units are given") };
     units.iter().map(|unit| fake_view(live).decide(operator, unit).unwrap()).collect()
 }
@@ -279,7 +273,7 @@ fn new_shards_have_their_own_selectors_if_enabled() {
     let labelling = |desired: DesiredObjects| {
         let store = Arc::new(DesiredStore::new(DeletionGuard::default(), false, false).with_shard_labels(true));
         store.replace(Arc::new(desired));
-        ExternalAdapter(IntegrationsOperator::new("c1", store))
+        IntegrationsOperator::new("c1", store)
     };
     let one = || desired_shards("{strategy: static, shards: 1}");
     let two = || desired_shards("{strategy: static, shards: 2}");

@@ -1,17 +1,15 @@
 //! Calls to an apparatus: the only module that uses the network.
 //!
-//! The kernel records requests and responses of the external client, but configs must not be recorded. The recorded
-//! request therefore holds a digest of the body, and the recorded response a status. The bodies are passed in memory.
+//! The kernel records questions with their answers, but configs must not be recorded. A question therefore holds a digest
+//! of the request's body, and its answer is a status. Both bodies travel beside them.
 
 mod http;
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use switchboard_kernel::view::ExternalClient;
+use serde::Serialize;
+use serde_json::Value;
+use switchboard_kernel::view::{Question, View};
 
 use super::answer::CallAnswer;
 use super::call_limit::CallLimiter;
@@ -59,9 +57,34 @@ impl ApparatusCall {
         if self.body.is_some() { "POST" } else { "GET" }
     }
 
-    /// Returns the request as it is recorded.
-    fn question(&self, number: &str) -> Value {
-        json!({"apparatus": self.method(), "url": display_url(&self.url), "input": number, "timeoutMs": self.timeout.as_millis() as u64})
+    fn question(&self) -> CallQuestion {
+        CallQuestion {
+            method: self.method(),
+            url: display_url(&self.url),
+            input: digest(&[&self.url, &self.body.as_ref().map(Value::to_string).unwrap_or_default()]),
+            timeout_ms: self.timeout.as_millis() as u64,
+        }
+    }
+}
+
+/// Call as it is recorded.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallQuestion {
+    method: &'static str,
+    url: String,
+    /// Digest of URL and body.
+    input: String,
+    timeout_ms: u64,
+}
+
+impl Question for CallQuestion {
+    type Answer = CallAnswer;
+    const KIND: &'static str = "apparatus";
+
+    /// Pings change nothing.
+    fn acts(&self) -> bool {
+        self.method != "GET"
     }
 }
 
@@ -74,66 +97,33 @@ pub struct CallResult {
     pub body: Option<Vec<u8>>,
 }
 
-/// Makes calls through the external client.
+/// Makes calls.
 #[derive(Default)]
 pub struct ApparatusCaller {
-    /// Calls of deciding threads and their responses, by thread and digest. A thread makes one call at a time.
-    in_flight: Mutex<HashMap<(ThreadId, String), CallInFlight>>,
     limiter: CallLimiter,
-}
-
-struct CallInFlight {
-    call: ApparatusCall,
-    body: Option<Vec<u8>>,
 }
 
 impl ApparatusCaller {
     /// Makes a call from within a decision.
     ///
     /// # Errors
-    /// A message if the recorded answer cannot be read.
-    pub fn call(&self, outside: &ExternalClient<'_>, call: ApparatusCall) -> Result<CallResult, String> {
-        let number = digest(&[&call.url, &call.body.as_ref().map(Value::to_string).unwrap_or_default()]);
-        let question = call.question(&number);
-        let key = (thread::current().id(), number);
-        self.in_flight().insert(key.clone(), CallInFlight { call, body: None });
-        let asked = outside.query(question);
-        let body = self.in_flight().remove(&key).and_then(|entry| entry.body);
-        let answer =
-            serde_json::from_value(asked?).map_err(|error| format!("a recorded call cannot be read: {error}"))?;
+    /// A message if there is no answer, because the call is skipped in a dry run or is not recorded.
+    pub fn call(&self, view: &View, call: &ApparatusCall) -> Result<CallResult, String> {
+        let mut body = None;
+        let answer = view.ask(call.question(), |_| {
+            let (answer, said) = self.send(call);
+            body = said;
+            Ok(answer)
+        })?;
         Ok(CallResult { answer, body })
     }
 
-    /// Sends the call that a recorded request stands for, as the operator's `reach`. Blocks.
-    ///
-    /// # Errors
-    /// If the request is not one of this caller.
-    pub fn reach(&self, question: &Value) -> Result<Value, String> {
-        let number = question["input"].as_str().ok_or("this is no question to an apparatus")?;
-        let key = (thread::current().id(), number.to_string());
-        let call = self.in_flight().get(&key).map(|entry| entry.call.clone());
-        let call = call.ok_or("what was to be asked is not there any more")?;
-        let (answer, said) = match self.limiter.acquire(&call.url) {
-            Some(place) => {
-                let sent = http::send(&call);
-                place.record(&sent.0);
-                sent
-            }
-            None => (CallAnswer::Busy, None),
-        };
-        if let Some(entry) = self.in_flight().get_mut(&key) {
-            entry.body = said;
-        }
-        serde_json::to_value(answer).map_err(|error| error.to_string())
-    }
-
-    /// Whether a request changes something outside. Pings do not.
-    pub fn acts(question: &Value) -> bool {
-        question["apparatus"] != "GET"
-    }
-
-    fn in_flight(&self) -> MutexGuard<'_, HashMap<(ThreadId, String), CallInFlight>> {
-        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Sends a call unless the apparatus is busy. Blocks.
+    fn send(&self, call: &ApparatusCall) -> (CallAnswer, Option<Vec<u8>>) {
+        let Some(permit) = self.limiter.acquire(&call.url) else { return (CallAnswer::Busy, None) };
+        let sent = http::send(call);
+        permit.record(&sent.0);
+        sent
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::plan::{Mutation, PatchType, Plan};
 use switchboard_kernel::resource::Resource;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 
 use super::answer::{AnswerError, CallAnswer, config_answer};
 use super::call::{ApparatusCall, ApparatusCaller, CALL_TIMEOUT};
@@ -70,8 +70,6 @@ impl<T> CallOutcome<T> {
 pub struct ApparatusDriver<'a> {
     /// View of the cluster.
     pub view: &'a View,
-    /// Client for calls outside the cluster.
-    pub outside: &'a ExternalClient<'a>,
     /// Sender of the calls.
     pub caller: &'a ApparatusCaller,
 }
@@ -166,7 +164,7 @@ impl ApparatusDriver<'_> {
         let at = display_url(&url(&ready.base, call));
         let what = if mark.is_some() { format!("event {call}") } else { call.to_string() };
         let asked = ApparatusCall::post(&ready.base, call, body, timeout).with_mark(mark);
-        let said = self.caller.call(self.outside, asked).map_err(DecideError::Failed)?;
+        let said = self.caller.call(self.view, &asked).map_err(DecideError::Failed)?;
         match said.answer.check(&what, &at, timeout) {
             Ok(()) => Ok(CallOutcome::Done((at, said.body))),
             Err(error @ AnswerError::Busy { .. }) => {
@@ -255,7 +253,7 @@ impl ApparatusDriver<'_> {
             return Ok(CallOutcome::Done(ReadyApparatus { base, pod: Some(pod), names }));
         }
         if !answered {
-            let said = self.caller.call(self.outside, ApparatusCall::ping(&base)).map_err(DecideError::Failed)?;
+            let said = self.caller.call(self.view, &ApparatusCall::ping(&base)).map_err(DecideError::Failed)?;
             if !matches!(said.answer, CallAnswer::Status(status) if status < 400) {
                 return Ok(self.wait_for_answer(apparatus, &names, &pod, &said.answer, plan));
             }

@@ -49,7 +49,7 @@ impl RetryBudget {
 
 impl<'a> PlugRun<'a> {
     fn driver(&self) -> ApparatusDriver<'a> {
-        ApparatusDriver { view: self.view, outside: self.external_access.outside, caller: self.external_access.caller }
+        ApparatusDriver { view: self.view, caller: self.caller }
     }
 
     /// Returns the config values from a side's apparatus. Requests them again only if the request has changed.

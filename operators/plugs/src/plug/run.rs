@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchboard_kernel::operator::{DecideError, ServiceAccount};
 use switchboard_kernel::plan::{Mutation, PatchType, Plan};
 use switchboard_kernel::resource::Resource;
-use switchboard_kernel::view::{ExternalClient, View, WriteRejection};
+use switchboard_kernel::view::{View, WriteRejection};
 
 use super::PlugOptions;
 use super::authorized_reader::AuthorizedReader;
@@ -18,18 +18,11 @@ use crate::model::{CouplingEvent, FINALIZER, PLUGS, Plug, PlugMeta};
 use crate::refusal;
 use crate::render::{CouplingSide, TemplateEngine, TemplateRoot, objects};
 
-/// Access to apparatuses.
-#[derive(Clone, Copy)]
-pub(super) struct ExternalAccess<'a> {
-    pub outside: &'a ExternalClient<'a>,
-    pub caller: &'a ApparatusCaller,
-}
-
 /// State of a run.
 pub(super) struct PlugRun<'a> {
     pub options: PlugOptions,
     pub view: &'a View,
-    pub external_access: ExternalAccess<'a>,
+    pub caller: &'a ApparatusCaller,
     /// Plug as it was read; absent if it is deleted.
     pub object: Option<Value>,
     pub meta: PlugMeta,
@@ -48,7 +41,7 @@ impl<'a> PlugRun<'a> {
     pub fn begin(
         options: PlugOptions,
         view: &'a View,
-        access: ExternalAccess<'a>,
+        caller: &'a ApparatusCaller,
         object: Value,
         meta: &PlugMeta,
         secret: Option<Value>,
@@ -61,7 +54,7 @@ impl<'a> PlugRun<'a> {
         Ok(Self {
             options,
             view,
-            external_access: access,
+            caller,
             object: Some(object),
             meta: meta.clone(),
             record,
@@ -77,7 +70,7 @@ impl<'a> PlugRun<'a> {
     pub fn orphaned(
         options: PlugOptions,
         view: &'a View,
-        access: ExternalAccess<'a>,
+        caller: &'a ApparatusCaller,
         record: CouplingRecord,
         secret: Value,
     ) -> Self {
@@ -90,19 +83,7 @@ impl<'a> PlugRun<'a> {
         };
         let (plan, shown, now) = (Plan::ordered(), StatusExtras::default(), now(view));
         let (object, saved, parting) = (None, Some(secret), false);
-        Self {
-            options,
-            view,
-            external_access: access,
-            object,
-            meta,
-            record,
-            saved,
-            plan,
-            is_ending: parting,
-            shown,
-            now,
-        }
+        Self { options, view, caller, object, meta, record, saved, plan, is_ending: parting, shown, now }
     }
 
     /// Returns the plan for an unreadable record: an error in the plug's status.

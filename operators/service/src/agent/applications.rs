@@ -12,11 +12,11 @@ use switchboard_gitops::fleet::moves::resume_object;
 use switchboard_gitops::flow::KubernetesWrite;
 use switchboard_gitops::flow::agent::{self, AgentStep};
 use switchboard_gitops::flow::operation::{self, OperationRequest};
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{Question, View};
 use switchboard_ledger::ids::{OperationId, OperationResource, Uid};
 use switchboard_ledger::rows::{Application, ApplicationState};
 use switchboard_ledger::{Filter, RowChange, RowKey};
@@ -43,7 +43,7 @@ const MOVE_RECHECK_DELAY: Duration = Duration::from_secs(60);
 pub struct Applications(pub Agent);
 
 /// Request of a unit.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ApplicationRequest {
     now: String,
@@ -52,7 +52,7 @@ struct ApplicationRequest {
     name: String,
     object: Option<Value>,
     /// Uid of the namespace, once it was requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     namespace_uid: Option<String>,
 }
 
@@ -79,7 +79,12 @@ enum RowMatch {
     Other,
 }
 
-impl ExternalOperator for Applications {
+impl Question for ApplicationRequest {
+    type Answer = ApplicationResponse;
+    const KIND: &'static str = "gitops-application";
+}
+
+impl Operator for Applications {
     fn name(&self) -> &str {
         APPLICATIONS_NAME
     }
@@ -97,18 +102,7 @@ impl ExternalOperator for Applications {
         }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let request = ApplicationRequest::deserialize(request).map_err(|error| error.to_string())?;
-        let fingerprint = request.object.as_ref().and_then(ApplicationFingerprint::of);
-        let known = self.0.application_cache().is_known(fingerprint.as_ref());
-        let response = match known {
-            Ok(()) => ApplicationResponse::default(),
-            Err(invalidations) => self.query_rows(request, fingerprint, invalidations)?,
-        };
-        serde_json::to_value(response).map_err(|error| error.to_string())
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let object = view.on(ClusterType::Management).get(&APPLICATIONS, unit.namespace(), unit.name())?;
         let mut request = ApplicationRequest {
             now: view.now().to_string(),
@@ -118,9 +112,8 @@ impl ExternalOperator for Applications {
             object: object.map(|object| object.value()),
             namespace_uid: None,
         };
-        let query = |request: &ApplicationRequest| -> Result<ApplicationResponse, DecideError> {
-            let answer = outside.query(serde_json::to_value(request)?).map_err(DecideError::Failed)?;
-            Ok(serde_json::from_value(answer)?)
+        let query = |request: &ApplicationRequest| {
+            view.ask(request.clone(), |request| self.call(request)).map_err(DecideError::Failed)
         };
         let response = query(&request)?;
         if !response.is_orphan {
@@ -134,6 +127,15 @@ impl ExternalOperator for Applications {
 }
 
 impl Applications {
+    fn call(&self, request: ApplicationRequest) -> Result<ApplicationResponse, String> {
+        let fingerprint = request.object.as_ref().and_then(ApplicationFingerprint::of);
+        let known = self.0.application_cache().is_known(fingerprint.as_ref());
+        match known {
+            Ok(()) => Ok(ApplicationResponse::default()),
+            Err(invalidations) => self.query_rows(request, fingerprint, invalidations),
+        }
+    }
+
     /// Queries the database. An Application that matches its row is cached.
     fn query_rows(
         &self,

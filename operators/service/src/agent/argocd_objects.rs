@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_gitops::argo::{DATABASE_ID, SupportingObject, supporting_object_of};
 use switchboard_gitops::repository::normalize;
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{Question, View};
 
 use super::{Agent, PROJECTS_NAME, SECRETS_NAME, desired_objects};
 use crate::request::{secret, stamp, text};
@@ -26,7 +26,7 @@ pub struct ArgoCdObjects {
 }
 
 /// Request of a unit.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct ObjectRequest {
     pub(super) now: String,
     pub(super) stamp: String,
@@ -54,9 +54,21 @@ impl ArgoCdObjects {
     pub fn projects(agent: Agent) -> ArgoCdObjects {
         ArgoCdObjects { agent, kind: PROJECTS }
     }
+
+    fn call(&self, request: ObjectRequest) -> Result<ObjectResponse, String> {
+        let agent = self.agent.clone();
+        self.agent.store().block_on(async move || {
+            agent.store().transact(async |view| desired_objects::decide_on(view, &request, &agent).await).await
+        })
+    }
 }
 
-impl ExternalOperator for ArgoCdObjects {
+impl Question for ObjectRequest {
+    type Answer = ObjectResponse;
+    const KIND: &'static str = "gitops-argocd-object";
+}
+
+impl Operator for ArgoCdObjects {
     fn name(&self) -> &str {
         if self.kind == SECRETS { SECRETS_NAME } else { PROJECTS_NAME }
     }
@@ -73,16 +85,7 @@ impl ExternalOperator for ArgoCdObjects {
         }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let (agent, request) =
-            (self.agent.clone(), ObjectRequest::deserialize(request).map_err(|error| error.to_string())?);
-        let response = self.agent.store().block_on(async move || {
-            agent.store().transact(async |view| desired_objects::decide_on(view, &request, &agent).await).await
-        })?;
-        serde_json::to_value(response).map_err(|error| error.to_string())
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let Some(thing) = supporting_object_of(unit.name()) else { return Ok(Plan::nothing()) };
         let object = view.on(ClusterType::Management).get(&self.kind, unit.namespace(), unit.name())?;
         let object = object.map(|object| object.value());
@@ -93,8 +96,7 @@ impl ExternalOperator for ArgoCdObjects {
             name: unit.name().to_string(),
             object: if self.kind == SECRETS { object.clone().map(secret) } else { object.clone() },
         };
-        let answer = outside.query(serde_json::to_value(&request)?).map_err(DecideError::Failed)?;
-        let response: ObjectResponse = serde_json::from_value(answer)?;
+        let response = view.ask(request, |request| self.call(request)).map_err(DecideError::Failed)?;
         match object.filter(|_| response.is_orphan) {
             Some(object) if is_used(view, unit, &thing, &object)? => {
                 Ok(Plan::nothing().waiting("the Applications that use it to be deleted"))

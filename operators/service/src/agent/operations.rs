@@ -14,11 +14,11 @@ use switchboard_gitops::flow::KubernetesWrite;
 use switchboard_gitops::flow::agent::AgentStep;
 use switchboard_gitops::flow::operation::{begin, finish};
 use switchboard_gitops::kinds;
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan, WriteOp};
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{Question, View};
 use switchboard_ledger::RowChange;
 use switchboard_ledger::ids::{OperationId, OperationState};
 use switchboard_ledger::rows::Operation;
@@ -46,7 +46,7 @@ const MOVE_RECHECK_DELAY: Duration = Duration::from_millis(500);
 pub struct Operations(pub Agent);
 
 /// Request of a unit.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationRequest {
     now: String,
@@ -64,14 +64,13 @@ pub struct OperationRequest {
 }
 
 /// Current objects.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct LiveObjects {
     /// Applications.
     pub applications: Vec<Value>,
     /// Project of the tenant.
     pub project: Option<Value>,
     /// Number of Applications in the project, including those being deleted. Only set if the project may be deleted.
-    #[serde(default)]
     pub in_project: usize,
     /// Names of Secrets.
     pub secrets: Vec<Value>,
@@ -87,7 +86,7 @@ impl LiveObjects {
 /// Response to a unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum OperationResponse {
+pub enum OperationResponse {
     /// The unit must read these objects and request again.
     ReadObjects(ObjectNames),
     /// Plan of the unit.
@@ -110,7 +109,12 @@ pub struct ObjectNames {
     pub secrets: Vec<String>,
 }
 
-impl ExternalOperator for Operations {
+impl Question for OperationRequest {
+    type Answer = OperationResponse;
+    const KIND: &'static str = "gitops-operation";
+}
+
+impl Operator for Operations {
     fn name(&self) -> &str {
         OPERATIONS_NAME
     }
@@ -131,24 +135,7 @@ impl ExternalOperator for Operations {
         }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let (this, request) =
-            (self.clone(), OperationRequest::deserialize(request).map_err(|error| error.to_string())?);
-        // Cached names need no database worker.
-        let cached_names = request.live.is_none().then(|| self.0.cached_names(&request.operation)).flatten();
-        if let Some(names) = cached_names {
-            return serde_json::to_value(OperationResponse::ReadObjects(names)).map_err(|error| error.to_string());
-        }
-        self.0.store().block_on(async move || {
-            let response = match &request.live {
-                None => OperationResponse::ReadObjects(this.names(&request).await?),
-                Some((live, names)) => this.advance(&request, live, names).await?,
-            };
-            Ok(serde_json::to_value(response)?)
-        })
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let at = view.on(ClusterType::Management);
         let object = at.get(&OPERATIONS, unit.namespace(), unit.name())?;
         let said = object.as_ref().map(|object| text(&object.value(), "/spec/operationID"));
@@ -165,8 +152,7 @@ impl ExternalOperator for Operations {
             live: None,
         };
         for _ in 0..MAX_READS {
-            let answer = outside.query(serde_json::to_value(&request)?).map_err(DecideError::Failed)?;
-            match serde_json::from_value(answer)? {
+            match view.ask(request.clone(), |request| self.call(request)).map_err(DecideError::Failed)? {
                 OperationResponse::ReadObjects(names) => {
                     request.live = Some((read_objects(view, unit.namespace(), &names)?, names))
                 }
@@ -214,6 +200,21 @@ async fn object_names(
 }
 
 impl Operations {
+    fn call(&self, request: OperationRequest) -> Result<OperationResponse, String> {
+        // Cached names need no database worker.
+        let cached_names = request.live.is_none().then(|| self.0.cached_names(&request.operation)).flatten();
+        if let Some(names) = cached_names {
+            return Ok(OperationResponse::ReadObjects(names));
+        }
+        let this = self.clone();
+        self.0.store().block_on(async move || {
+            Ok(match &request.live {
+                None => OperationResponse::ReadObjects(this.names(&request).await?),
+                Some((live, names)) => this.advance(&request, live, names).await?,
+            })
+        })
+    }
+
     async fn names(&self, request: &OperationRequest) -> Result<ObjectNames, ServiceError> {
         let mut view = self.0.store().ledger().view().await?;
         let names = object_names(&mut view, request).await?;

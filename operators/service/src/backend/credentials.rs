@@ -12,14 +12,13 @@ use switchboard_gitops::flow::recheck::CheckSchedule;
 use switchboard_gitops::flow::tenant::{self, TenantNamespace};
 use switchboard_gitops::kinds::RepositoryCredential;
 use switchboard_gitops::kinds::credential::CredentialOutcome;
-use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
+use switchboard_kernel::operator::{DecideError, Declaration, Operator, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::ClusterUser;
 use switchboard_ledger::{RowChange, RowKey};
-use switchboard_object::causes::error_chain;
 
 use super::{Backend, CREDENTIALS_NAME, declared};
 use crate::error::ServiceError;
@@ -33,7 +32,7 @@ use crate::{ids, instance, rows};
 #[derive(Clone)]
 pub struct Credentials(pub Backend);
 
-impl ExternalOperator for Credentials {
+impl Operator for Credentials {
     fn name(&self) -> &str {
         CREDENTIALS_NAME
     }
@@ -42,24 +41,23 @@ impl ExternalOperator for Credentials {
         declared(&CREDENTIALS)
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let (this, request) = (self.clone(), UnitRequest::read(request).map_err(|error| error_chain(&error))?);
-        let plan = self.0.store().block_on(async move || this.answer(&request).await)?;
-        serde_json::to_value(plan).map_err(|error| error.to_string())
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let live = view.get(&CREDENTIALS, unit.namespace(), unit.name())?.map(|object| object.value());
         let wanted = live.as_ref().map(|live| text(live, "/spec/secret")).unwrap_or_default();
         let mut request = UnitRequest::of(unit, view, live)?;
         if !wanted.is_empty() {
             request.secret = view.get(&SECRETS, unit.namespace(), &wanted)?.map(|object| secret(object.value()));
         }
-        request.query(outside)
+        request.query(view, |request| self.call(request))
     }
 }
 
 impl Credentials {
+    fn call(&self, request: UnitRequest) -> Result<Plan, String> {
+        let this = self.clone();
+        self.0.store().block_on(async move || this.answer(&request).await)
+    }
+
     async fn answer(&self, request: &UnitRequest) -> Result<Plan, ServiceError> {
         let live: Option<RepositoryCredential> = request.typed()?;
         let unit = Unit::object(&request.namespace, &request.name);

@@ -12,14 +12,13 @@ use switchboard_gitops::flow::tenant::{self, TenantNamespace};
 use switchboard_gitops::kinds::GitOpsDeployment;
 use switchboard_gitops::kinds::environment::CONDITION;
 use switchboard_gitops::repository::normalize;
-use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
+use switchboard_kernel::operator::{DecideError, Declaration, Operator, Unit};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, OperationId, Uid, UserId};
 use switchboard_ledger::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
 use switchboard_ledger::{Filter, Row, RowChange, RowKey, Table};
-use switchboard_object::causes::error_chain;
 
 use super::{Backend, DEPLOYMENTS_NAME, declared, unplaced};
 use crate::error::ServiceError;
@@ -37,7 +36,7 @@ const ENVIRONMENT_RECHECK_DELAY: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Deployments(pub Backend);
 
-impl ExternalOperator for Deployments {
+impl Operator for Deployments {
     fn name(&self) -> &str {
         DEPLOYMENTS_NAME
     }
@@ -46,16 +45,7 @@ impl ExternalOperator for Deployments {
         declared(&DEPLOYMENTS)
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let (this, request) =
-            (self.clone(), Arc::new(UnitRequest::read(request).map_err(|error| error_chain(&error))?));
-        let question = Arc::clone(&request);
-        let plan = self.0.store().block_on(async move || this.answer(&question).await)?;
-        self.0.0.failing.record(&request, &plan);
-        serde_json::to_value(plan).map_err(|error| error.to_string())
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let live = view.get(&DEPLOYMENTS, unit.namespace(), unit.name())?.map(|object| object.value());
         let wanted = live.as_ref().map(|live| text(live, "/spec/destination/environment")).unwrap_or_default();
         let mut request = UnitRequest::of(unit, view, live)?;
@@ -63,7 +53,7 @@ impl ExternalOperator for Deployments {
             // The status is read as well: it shows whether the environment can be used.
             request.referenced = view.get(&ENVIRONMENTS, unit.namespace(), &wanted)?.map(|object| object.value());
         }
-        request.query(outside)
+        request.query(view, |request| self.call(request))
     }
 }
 
@@ -87,6 +77,14 @@ struct DeploymentInputs {
 }
 
 impl Deployments {
+    pub(super) fn call(&self, request: UnitRequest) -> Result<Plan, String> {
+        let (this, request) = (self.clone(), Arc::new(request));
+        let question = Arc::clone(&request);
+        let plan = self.0.store().block_on(async move || this.answer(&question).await)?;
+        self.0.0.failing.record(&request, &plan);
+        Ok(plan)
+    }
+
     async fn answer(&self, request: &UnitRequest) -> Result<Plan, ServiceError> {
         let live: Option<GitOpsDeployment> = request.typed()?;
         let removal =

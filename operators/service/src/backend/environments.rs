@@ -15,15 +15,14 @@ use switchboard_gitops::flow::tenant::{self, TenantNamespace};
 use switchboard_gitops::kinds::ManagedEnvironment;
 use switchboard_gitops::kinds::environment::SECRET_KEY;
 use switchboard_gitops::repository::without_login;
-use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
+use switchboard_kernel::operator::{DecideError, Declaration, Operator, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
 use switchboard_ledger::rows::{ClusterUser, Operation};
 use switchboard_ledger::{DbTimestamp, RowChange, RowKey};
-use switchboard_object::causes::error_chain;
 
 use super::{Backend, ENVIRONMENTS_NAME, declared};
 use crate::error::ServiceError;
@@ -37,7 +36,7 @@ use crate::{ids, rows};
 #[derive(Clone)]
 pub struct Environments(pub Backend);
 
-impl ExternalOperator for Environments {
+impl Operator for Environments {
     fn name(&self) -> &str {
         ENVIRONMENTS_NAME
     }
@@ -46,24 +45,23 @@ impl ExternalOperator for Environments {
         declared(&ENVIRONMENTS)
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let (this, request) = (self.clone(), UnitRequest::read(request).map_err(|error| error_chain(&error))?);
-        let plan = self.0.store().block_on(async move || this.answer(&request).await)?;
-        serde_json::to_value(plan).map_err(|error| error.to_string())
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let live = view.get(&ENVIRONMENTS, unit.namespace(), unit.name())?.map(|object| object.value());
         let wanted = live.as_ref().map(|live| text(live, "/spec/credentialsSecret")).unwrap_or_default();
         let mut request = UnitRequest::of(unit, view, live)?;
         if !wanted.is_empty() {
             request.secret = view.get(&SECRETS, unit.namespace(), &wanted)?.map(|object| secret(object.value()));
         }
-        request.query(outside)
+        request.query(view, |request| self.call(request))
     }
 }
 
 impl Environments {
+    fn call(&self, request: UnitRequest) -> Result<Plan, String> {
+        let this = self.clone();
+        self.0.store().block_on(async move || this.answer(&request).await)
+    }
+
     async fn answer(&self, request: &UnitRequest) -> Result<Plan, ServiceError> {
         let live: Option<ManagedEnvironment> = request.typed()?;
         let unit = Unit::object(&request.namespace, &request.name);

@@ -47,7 +47,6 @@ mod tests {
 
     use serde_json::json;
     use switchboard_gitops::flow::tenant::TenantNamespace;
-    use switchboard_kernel::operator::ExternalOperator;
     use switchboard_ledger::{Address, DbTimestamp, Ledger, Sealer};
 
     use super::super::deployments::Deployments;
@@ -74,7 +73,8 @@ mod tests {
             let request = json!({"now": "2026-11-16T08:00:00Z", "stamp": "2026-11-16T08:00:00Z", "namespace": "shop",
                 "name": "web", "tenant": "shop-uid", "object": object});
             let deployments = Deployments(backend.clone());
-            tokio::task::spawn_blocking(move || deployments.call(&request)).await.unwrap().unwrap();
+            let request = serde_json::from_value(request).unwrap();
+            tokio::task::spawn_blocking(move || deployments.call(request)).await.unwrap().unwrap();
             backend.failed_deployments()
         };
         assert_eq!(decided(Some("/"), json!({})).await, 1, "its Application has no row, and no Operation failed");

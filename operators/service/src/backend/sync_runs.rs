@@ -2,19 +2,17 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use switchboard_gitops::flow::sync_run::{self, SyncRunInput, SyncRunRows};
 use switchboard_gitops::flow::tenant::{self, TenantNamespace};
 use switchboard_gitops::kinds::{GitOpsDeployment, SyncRun};
-use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
+use switchboard_kernel::operator::{DecideError, Declaration, Operator, Unit};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::View;
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::{Application, ClusterUser, Operation, SyncOperation};
 use switchboard_ledger::{Filter, RowChange, RowKey};
-use switchboard_object::causes::error_chain;
 
 use super::{Backend, SYNC_RUNS_NAME, declared};
 use crate::error::ServiceError;
@@ -34,7 +32,7 @@ const WAITS_FOR_ANOTHER_RUN: &str = "another sync run to finish";
 #[derive(Clone)]
 pub struct SyncRuns(pub Backend);
 
-impl ExternalOperator for SyncRuns {
+impl Operator for SyncRuns {
     fn name(&self) -> &str {
         SYNC_RUNS_NAME
     }
@@ -43,13 +41,7 @@ impl ExternalOperator for SyncRuns {
         declared(&SYNC_RUNS)
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let (this, request) = (self.clone(), UnitRequest::read(request).map_err(|error| error_chain(&error))?);
-        let plan = self.0.store().block_on(async move || this.answer(&request).await)?;
-        serde_json::to_value(plan).map_err(|error| error.to_string())
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let live = view.get(&SYNC_RUNS, unit.namespace(), unit.name())?.map(|object| object.value());
         let of = live.as_ref().map(|live| text(live, "/spec/gitopsDeploymentName")).unwrap_or_default();
         let mut request = UnitRequest::of(unit, view, live)?;
@@ -57,7 +49,7 @@ impl ExternalOperator for SyncRuns {
             // The status is read as well: its first change shows that the deployment has an Application.
             request.referenced = view.get(&DEPLOYMENTS, unit.namespace(), &of)?.map(|object| object.value());
         }
-        let plan = request.query(outside)?;
+        let plan = request.query(view, |request| self.call(request))?;
         if matches!(&plan.status, UnitStatus::Waiting(why) if why == WAITS_FOR_ANOTHER_RUN) {
             // The list registers a dependency: the unit is triggered when another run of the namespace changes.
             view.list(&SYNC_RUNS, &Selection::namespace(unit.namespace()))?;
@@ -67,6 +59,11 @@ impl ExternalOperator for SyncRuns {
 }
 
 impl SyncRuns {
+    fn call(&self, request: UnitRequest) -> Result<Plan, String> {
+        let this = self.clone();
+        self.0.store().block_on(async move || this.answer(&request).await)
+    }
+
     async fn answer(&self, request: &UnitRequest) -> Result<Plan, ServiceError> {
         let live: Option<SyncRun> = request.typed()?;
         let deployment: Option<GitOpsDeployment> =

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use switchboard_gitops::flow::tenant::{self, OwnEnvironmentRows, TenantRows};
 use switchboard_gitops::repository::normalize;
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{Question, View};
 use switchboard_ledger::ids::Uid;
 use switchboard_ledger::rows::tenant_clusters::{ServiceAccount, TenantCluster};
 use switchboard_ledger::rows::{
@@ -31,7 +30,7 @@ use crate::{ids, rows};
 #[derive(Clone)]
 pub struct Tenants(pub Backend);
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize)]
 struct TenantRequest {
     now: String,
     stamp: String,
@@ -47,11 +46,16 @@ struct TenantRequest {
 }
 
 /// Repositories of all deployments of a namespace.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize)]
 struct DeploymentRepositories {
     repositories: BTreeSet<String>,
     /// Number of marks when they were requested.
     marks: u64,
+}
+
+impl Question for TenantRequest {
+    type Answer = TenantResponse;
+    const KIND: &'static str = "gitops-tenant";
 }
 
 /// Response to a unit.
@@ -63,7 +67,7 @@ struct TenantResponse {
     read_deployments: Option<u64>,
 }
 
-impl ExternalOperator for Tenants {
+impl Operator for Tenants {
     fn name(&self) -> &str {
         TENANTS_NAME
     }
@@ -75,13 +79,7 @@ impl ExternalOperator for Tenants {
         Declaration { inputs, outputs: BTreeSet::new(), service_account: None, units }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let (this, request) = (self.clone(), TenantRequest::deserialize(request).map_err(|error| error.to_string())?);
-        let plan = self.0.store().block_on(async move || this.answer(&request).await)?;
-        serde_json::to_value(plan).map_err(|error| error.to_string())
-    }
-
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let found = view.get(&NAMESPACES, "", unit.name())?.map(|object| object.value());
         let exists = found.is_some();
         let live = found.filter(|found| found["metadata"]["deletionTimestamp"].is_null());
@@ -94,9 +92,8 @@ impl ExternalOperator for Tenants {
             credentials: repositories_of(view, unit.name(), &CREDENTIALS, "/spec/repository")?,
             deployments: None,
         };
-        let query = |request: &TenantRequest| -> Result<TenantResponse, DecideError> {
-            let answer = outside.query(serde_json::to_value(request)?).map_err(DecideError::Failed)?;
-            Ok(serde_json::from_value(answer)?)
+        let query = |request: &TenantRequest| {
+            view.ask(request.clone(), |request| self.call(request)).map_err(DecideError::Failed)
         };
         let response = query(&request)?;
         // Objects that are not read do not trigger the unit: deployments only count while there is something to
@@ -126,6 +123,11 @@ fn repositories_of(
 }
 
 impl Tenants {
+    fn call(&self, request: TenantRequest) -> Result<TenantResponse, String> {
+        let this = self.clone();
+        self.0.store().block_on(async move || this.answer(&request).await)
+    }
+
     /// Answers a request. A settled namespace takes no query.
     async fn answer(&self, request: &TenantRequest) -> Result<TenantResponse, ServiceError> {
         let mut hasher = DefaultHasher::new();

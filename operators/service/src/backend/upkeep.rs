@@ -7,13 +7,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 use switchboard_gitops::flow::operation::{garbage_collect, is_created_by_service};
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_kernel::view::{Question, View};
 use switchboard_ledger::ids::{EngineInstanceId, OperationState};
 use switchboard_ledger::rows::{EngineInstance, Operation};
 use switchboard_ledger::{DbTimestamp, Filter, Row, RowChange};
@@ -39,16 +38,20 @@ pub const SINGLETON_UNIT: &str = "operations";
 #[derive(Clone)]
 pub struct Upkeep(pub Backend);
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct UpkeepRequest {
     now: String,
     stamp: String,
     /// Argo CD instance; `None` for finished Operations.
-    #[serde(default)]
     instance: Option<String>,
 }
 
-impl ExternalOperator for Upkeep {
+impl Question for UpkeepRequest {
+    type Answer = Plan;
+    const KIND: &'static str = "gitops-upkeep";
+}
+
+impl Operator for Upkeep {
     fn name(&self) -> &str {
         UPKEEP_NAME
     }
@@ -59,28 +62,27 @@ impl ExternalOperator for Upkeep {
         Declaration { inputs: operation_objects.clone(), outputs: operation_objects, service_account: None, units }
     }
 
-    fn call(&self, request: &Value) -> Result<Value, String> {
-        let (this, request) = (self.clone(), UpkeepRequest::deserialize(request).map_err(|error| error.to_string())?);
-        let plan = self.0.store().block_on(async move || {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
+        let instance = Some(unit.name().to_string()).filter(|name| name != SINGLETON_UNIT);
+        let request = UpkeepRequest { now: view.now().to_string(), stamp: stamp(view), instance };
+        let plan = view.ask(request, |request| self.call(request)).map_err(DecideError::Failed)?;
+        notify::unless_exists(plan, view)
+    }
+}
+
+impl Upkeep {
+    fn call(&self, request: UpkeepRequest) -> Result<Plan, String> {
+        let this = self.clone();
+        self.0.store().block_on(async move || {
             let UpkeepRequest { now, stamp, instance } = request;
             let now = request::now(&now, &stamp)?.timestamp;
             match instance.map(EngineInstanceId::from) {
                 Some(instance) => this.notify_overdue(&instance, now).await,
                 None => this.0.store().transact(async |view| this.sweep_finished(view, now).await).await,
             }
-        })?;
-        serde_json::to_value(plan).map_err(|error| error.to_string())
+        })
     }
 
-    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
-        let instance = Some(unit.name().to_string()).filter(|name| name != SINGLETON_UNIT);
-        let request = UpkeepRequest { now: view.now().to_string(), stamp: stamp(view), instance };
-        let answer = outside.query(serde_json::to_value(request)?).map_err(DecideError::Failed)?;
-        notify::unless_exists(serde_json::from_value(answer)?, view)
-    }
-}
-
-impl Upkeep {
     /// Notifies the agent of Operations that have been open at an instance for long.
     async fn notify_overdue(&self, instance: &EngineInstanceId, now: DbTimestamp) -> Result<Plan, ServiceError> {
         let mut view = self.0.store().ledger().view().await?;

@@ -29,6 +29,7 @@ struct ContentionBench {
 
 fn external_query(digest: u64) -> ExternalQuery {
     ExternalQuery {
+        kind: "weather".to_string(),
         request: json!({ "now": digest }),
         answer: Ok(json!({ "saw": digest })),
         deterministic: false,

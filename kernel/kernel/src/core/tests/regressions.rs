@@ -4,17 +4,31 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
 use crate::core::writes::STALE_RUNS;
-use crate::operator::{ExternalAdapter, ExternalOperator};
-use crate::view::ExternalClient;
+use crate::view::{ExternalState, Question};
 
-/// External operator that counts its calls.
+/// Operator that asks two questions and counts the answers.
 struct CountingOperator {
-    reached: Arc<AtomicUsize>,
+    answers: Arc<AtomicUsize>,
     /// Whether it ignores a missing answer.
     shrugs: bool,
 }
 
-impl ExternalOperator for CountingOperator {
+#[derive(Serialize)]
+struct CouplingQuestion {
+    act: bool,
+    url: &'static str,
+}
+
+impl Question for CouplingQuestion {
+    type Answer = String;
+    const KIND: &'static str = "coupling";
+
+    fn acts(&self) -> bool {
+        self.act
+    }
+}
+
+impl Operator for CountingOperator {
     fn name(&self) -> &str {
         "counting"
     }
@@ -24,18 +38,15 @@ impl ExternalOperator for CountingOperator {
         Declaration { inputs: maps.clone(), outputs: maps, service_account: None, units: Units::Whole }
     }
 
-    fn call(&self, _: &Value) -> Result<Value, String> {
-        self.reached.fetch_add(1, Ordering::Relaxed);
-        Ok(json!("done"))
-    }
-
-    fn has_side_effects(&self, request: &Value) -> bool {
-        request["act"] == true
-    }
-
-    fn decide(&self, _: &Unit, _: &View, client: &ExternalClient<'_>) -> Result<Plan, DecideError> {
-        client.query(json!({"act": false})).map_err(DecideError::Failed)?;
-        let told = client.query(json!({"act": true, "url": "https://u:pw@host/couple"}));
+    fn decide(&self, _: &Unit, view: &View) -> Result<Plan, DecideError> {
+        let ask = |act| {
+            view.ask(CouplingQuestion { act, url: "https://u:pw@host/couple" }, |_| {
+                self.answers.fetch_add(1, Ordering::Relaxed);
+                Ok("done".to_string())
+            })
+        };
+        ask(false).map_err(DecideError::Failed)?;
+        let told = ask(true);
         if !self.shrugs {
             told.map_err(DecideError::Failed)?;
         }
@@ -44,20 +55,19 @@ impl ExternalOperator for CountingOperator {
 }
 
 #[test]
-fn a_dry_run_skips_queries_with_side_effects() {
+fn a_dry_run_skips_questions_that_act() {
     for shrugs in [false, true] {
-        let reached = Arc::<AtomicUsize>::default();
-        let operator: Arc<dyn Operator> =
-            Arc::new(ExternalAdapter(CountingOperator { reached: reached.clone(), shrugs }));
+        let answers = Arc::<AtomicUsize>::default();
+        let operator: Arc<dyn Operator> = Arc::new(CountingOperator { answers: answers.clone(), shrugs });
         let mut core = kernel([operator], &Limits::none());
         core.set_dry_run();
         let run = runs(core.poll(Timestamp(0))).remove(0);
         let RunOutcome::Failed { message } = over(decide(&mut core, 0, &run)).decision.outcome else {
             panic!("undecided")
         };
-        assert!(message.contains("skips queries with side effects: {\"act\":true"), "{message}");
+        assert!(message.contains("skips queries with side effects: coupling {\"act\":true"), "{message}");
         assert!(!message.contains("pw"), "{message}");
-        assert_eq!(reached.load(Ordering::Relaxed), 1, "queries without side effects are sent");
+        assert_eq!(answers.load(Ordering::Relaxed), 1, "questions without side effects are answered");
     }
 }
 
@@ -284,10 +294,22 @@ fn a_run_with_lost_write_results_is_finished_and_retried() {
     assert_eq!(runs(core.poll(due)).len(), 1);
 }
 
-/// Makes a deterministic query whose answer is new each time, like a program that uses a clock.
+/// Asks a deterministic question whose answer is new each time, like a program that uses a clock.
 struct NoisyProgram(&'static str, AtomicUsize);
 
-impl ExternalOperator for NoisyProgram {
+#[derive(Serialize)]
+struct ProgramRun;
+
+impl Question for ProgramRun {
+    type Answer = String;
+    const KIND: &'static str = "run";
+
+    fn external_state(_answer: &Result<String, String>) -> ExternalState {
+        ExternalState::Nothing
+    }
+}
+
+impl Operator for NoisyProgram {
     fn name(&self) -> &str {
         self.0
     }
@@ -297,15 +319,12 @@ impl ExternalOperator for NoisyProgram {
         Declaration { inputs: maps.clone(), outputs: maps, service_account: None, units: Units::Whole }
     }
 
-    fn call(&self, _: &Value) -> Result<Value, String> {
-        Ok(json!(format!("{}-{}", self.0, self.1.fetch_add(1, Ordering::Relaxed))))
-    }
-
-    fn decide(&self, _: &Unit, view: &View, client: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    fn decide(&self, _: &Unit, view: &View) -> Result<Plan, DecideError> {
         let there = view.get(&CONFIG_MAPS, "shop", "child")?;
         let mut plan = Plan::nothing();
         if there.is_none_or(|there| !there.value()["data"]["v"].as_str().unwrap_or_default().starts_with(self.0)) {
-            let value = client.query_deterministic(json!({})).map_err(DecideError::Failed)?;
+            let value = view.ask(ProgramRun, |_| Ok(format!("{}-{}", self.0, self.1.fetch_add(1, Ordering::Relaxed))));
+            let value = value.map_err(DecideError::Failed)?;
             let body = json!({"metadata": {"name": "child", "namespace": "shop"}, "data": {"v": value}});
             plan.push(Mutation::apply(&CONFIG_MAPS, body).forced());
         }
@@ -315,7 +334,7 @@ impl ExternalOperator for NoisyProgram {
 
 #[test]
 fn two_programs_that_overwrite_each_other_with_new_values_conflict() {
-    let program = |name| Arc::new(ExternalAdapter(NoisyProgram(name, AtomicUsize::new(0)))) as Arc<dyn Operator>;
+    let program = |name| Arc::new(NoisyProgram(name, AtomicUsize::new(0))) as Arc<dyn Operator>;
     let mut core = kernel([program("red"), program("blue")], &Limits::none());
     for run in runs(core.poll(Timestamp(0))) {
         over(decide(&mut core, 0, &run));
