@@ -7,4 +7,4 @@ pub use crate::plan::{Mutation, PatchType, Plan, UnitStatus};
 pub use crate::resource::{Resource, Selection};
 pub use crate::topology::ClusterType;
 pub use crate::typed::{TypedKind, TypedView};
-pub use crate::view::View;
+pub use crate::view::{ExternalState, Question, View};
