@@ -31,5 +31,5 @@ pub fn read_text(file: &Path) -> Result<String, CommandError> {
 
 /// Parses the text of a configuration file.
 pub fn parse_config(file: &Path, text: &str) -> Result<Config, CommandError> {
-    Ok(Config::parse(&file.display().to_string(), text, operators::KNOWN)?)
+    Ok(Config::parse(&file.display().to_string(), text, operators::known())?)
 }

@@ -1,5 +1,7 @@
 //! Operators in this binary.
 
+mod own;
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,7 +16,9 @@ use switchboard_plugs::plug::PlugOptions;
 use switchboard_rogue::{Misbehavior, Rogue};
 use switchboard_service::{agent, backend};
 
-/// Names that `switchboard.yaml` may use.
+pub use own::{NameInUse, known, name_commands, own, program, register, with_own};
+
+/// Names of the built-in operators.
 pub const KNOWN: KnownOperators<'_> = KnownOperators {
     operators: &["deferredresources", ENGINE, "greeter", PLUGS, "sockets"],
     samples: &[
@@ -44,7 +48,7 @@ pub const KNOWN: KnownOperators<'_> = KnownOperators {
 
 /// Returns the names of the operators in this binary; samples that misbehave on purpose come last.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    KNOWN.operators.iter().chain(KNOWN.samples).copied()
+    known().operators.iter().chain(KNOWN.samples).copied()
 }
 
 /// Embedded GitOps engine. Its host adds parts of the state directory, see [`crate::gitops::engine`].
@@ -84,7 +88,7 @@ pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
         "rogue-loops" => Misbehavior::Loops,
         "rogue-panics" => Misbehavior::Panics,
         "rogue-remembers" => Misbehavior::Remembers,
-        _ => return None,
+        _ => return own().iter().find(|one| one.name() == name).cloned(),
     };
     Some(Arc::new(Rogue::new(name, vice)))
 }

@@ -58,7 +58,7 @@ pub enum UpConfig {
     /// File, which is followed while the process runs.
     File(PathBuf),
     /// Text that is part of the binary.
-    BuiltIn(&'static str),
+    BuiltIn(String),
 }
 
 /// Embedded cluster that is ready, with its operators.
@@ -94,7 +94,7 @@ pub async fn up(
             let (config, text) = config_file::read_with_text(file)?;
             (config, Some(WatchedConfig::new(file, text)))
         }
-        UpConfig::BuiltIn(text) => (Config::parse("the built-in configuration", text, operators::KNOWN)?, None),
+        UpConfig::BuiltIn(text) => (Config::parse("the built-in configuration", text, operators::known())?, None),
     };
     let temporary = match place {
         StorageLocation::Memory => Some(TemporaryDir::create()?),

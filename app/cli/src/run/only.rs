@@ -98,7 +98,7 @@ fn operator_config(only: &str, config: &mut Config) -> Result<(OperatorName, Ope
         return Ok((name, OperatorConfig::default()));
     }
     if !only.contains('/') {
-        return Err(OnlyError::Unknown(only.to_string(), operators::KNOWN.operators.join(", ")));
+        return Err(OnlyError::Unknown(only.to_string(), operators::known().operators.join(", ")));
     }
     let program = PathBuf::from(only);
     if !program.is_file() {
