@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
-use switchboard_runtime::operators::program;
+use switchboard_runtime::program_name;
 
 use crate::failure::CommandError;
 use crate::output_format;
@@ -38,8 +38,7 @@ impl Completion {
             SupportedShell::Fish => Shell::Fish,
         };
         let mut script = Vec::new();
-        let name = program(&std::env::args().next().unwrap_or_default());
-        generate(shell, &mut without_hidden_values(command), name, &mut script);
+        generate(shell, &mut without_hidden_values(command), program_name::get(), &mut script);
         output_format::write(&String::from_utf8_lossy(&script))
     }
 }

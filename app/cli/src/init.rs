@@ -57,12 +57,12 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use switchboard_kernel::config::Config;
-    use switchboard_runtime::operators;
+    use switchboard_runtime::families::FAMILIES;
 
     use super::TEXT;
 
     fn parse(text: &str) -> Config {
-        Config::parse("switchboard.yaml", text, operators::KNOWN).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        Config::parse("switchboard.yaml", text, FAMILIES).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
     /// Returns the text with its examples uncommented. A comment has one space after `#`, a setting none or several.
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(plain.operators.keys().map(ToString::to_string).collect::<Vec<_>>(), ["greeter"]);
         assert!(plain.warnings().is_empty(), "{:?}", plain.warnings());
         let all = parse(&uncommented());
-        assert!(all.integrations.is_some() && all.listen.is_some() && all.clusters.len() == 2);
+        assert!(all.sections.contains_key("integrations") && all.listen.is_some() && all.clusters.len() == 2);
         assert!(all.operators.values().any(|one| one.process.is_some()));
     }
 

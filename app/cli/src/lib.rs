@@ -27,6 +27,7 @@ mod log;
 mod operator;
 mod operator_name;
 mod output_format;
+mod own_operators;
 mod plan;
 mod plugs;
 mod progress;
@@ -47,7 +48,6 @@ use clap::{CommandFactory, Parser, Subcommand};
 use log::LogArgs;
 use switchboard_kernel::operator::Operator;
 use switchboard_runtime::log::LogFormat;
-use switchboard_runtime::operators;
 use switchboard_runtime::state_dir::StateDir;
 
 const EXIT_CODES: &str = "Exit codes:
@@ -136,7 +136,7 @@ pub fn main(operators: Vec<Arc<dyn Operator>>) -> ExitCode {
     if let Some(code) = switchboard_sandbox::launcher_main(std::env::args_os()) {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
-    if let Err(error) = operators::register(operators) {
+    if let Err(error) = own_operators::register(operators, &std::env::args().next().unwrap_or_default()) {
         return failure::report(&error);
     }
     let arguments = match usage::parse(std::env::args_os()) {

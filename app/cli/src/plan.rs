@@ -20,12 +20,14 @@ use switchboard_kernel::topology::{ClusterName, ClusterType};
 use switchboard_runtime::gitops::engine::EmbeddedEngine;
 use switchboard_runtime::hosted::{self, ClusterClients};
 use switchboard_runtime::integrations::hosting::IntegrationsManager;
-use switchboard_runtime::{config_file, limits, run};
+use switchboard_runtime::{config_file, run};
+use switchboard_service::config::GitopsConfig;
 
 use crate::cluster_args::ClusterArgs;
 use crate::explain::{OutputFormat, print};
 use crate::failure::{self, CommandError};
 use crate::flag_duration;
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 
 /// Name of the part that cannot be planned, as in the output of `run`.
@@ -81,7 +83,7 @@ struct PlanGroup {
 impl PlanCommand {
     /// Prints the report. Returns whether something would be written.
     pub async fn run(self) -> Result<bool, CommandError> {
-        let mut config = config_file::read_config(&self.config)?;
+        let mut config = config_file::read_config(families(), &self.config)?;
         self.cluster_args.access().apply_with_up(&mut config, &self.state.dir());
         let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state.dir());
         let folder = tempfile::tempdir()?;
@@ -130,7 +132,7 @@ impl PlanCommand {
             first.operators.push(engine.operator());
             further.extend(engine.cluster_operators().await?);
         }
-        if let Some(section) = &config.integrations {
+        if let Some(section) = config.section() {
             let (operators, failed) =
                 IntegrationsManager::new(section, &config.topology, clusters.clone())?.load_operators().await?;
             further.extend(operators);
@@ -141,7 +143,7 @@ impl PlanCommand {
                 failed: true,
             }));
         }
-        if config.gitops.is_some() {
+        if config.section::<GitopsConfig>().is_some() {
             let why = "its decisions need its database, which has no dry run".to_string();
             left_out.push(SkippedItem { name: GITOPS.to_string(), reason: why, failed: false });
         }
@@ -189,7 +191,7 @@ async fn once(
 ) -> Result<Vec<FinishedRun>, SettleTimeout> {
     let never = patience * 2;
     let with_limits = |operator: Arc<dyn Operator>| {
-        let timeout = limits::of(config, operator.name()).timeout;
+        let timeout = config.limits_of(operator.name()).timeout;
         (operator, Limits { timeout, backoff_first: never, backoff_max: never, ..Limits::none() })
     };
     let settings = HostSettings {

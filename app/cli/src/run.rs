@@ -11,6 +11,7 @@ use switchboard_runtime::run::{RunOptions, run};
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
 use crate::log::LogArgs;
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 use only::OnlyArgs;
 
@@ -41,6 +42,7 @@ impl RunCommand {
     /// Runs until a signal arrives. The flags take precedence over the file, also after a change of it.
     pub async fn run(self) -> Result<(), CommandError> {
         let options = RunOptions {
+            families: families(),
             config: self.config_file(),
             adapt: &|config| self.with_flags(config),
             state: self.state.dir(),

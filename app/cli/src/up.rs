@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use clap::Args;
 use switchboard_runtime::contexts::DEFAULT_CONTEXT;
 use switchboard_runtime::listen_address;
-use switchboard_runtime::operators::with_own;
 use switchboard_runtime::up::{DataLocation, ReadyCluster, UpConfig, UpOptions, up};
 
 use crate::example::Example;
 use crate::failure::CommandError;
 use crate::log::LogArgs;
+use crate::own_operators::{families, with_own};
 use crate::startup_message;
 use crate::state_args::StateArgs;
 
@@ -71,6 +71,7 @@ impl Up {
     /// Runs until a signal arrives.
     pub async fn run(self) -> Result<(), CommandError> {
         let options = UpOptions {
+            families: families(),
             data: if self.ephemeral { DataLocation::Memory } else { DataLocation::Directory(self.data_dir) },
             listen: self.listen,
             kubeconfig: self.kubeconfig,

@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use switchboard_kernel::config::Config;
+use switchboard_kernel::family::Families;
 
 use crate::failure::CommandError;
-use crate::operators;
 
 /// The configuration could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -14,14 +14,14 @@ use crate::operators;
 pub struct ConfigFileError(PathBuf, #[source] io::Error);
 
 /// Reads a configuration. An error lists all problems.
-pub fn read_config(file: &Path) -> Result<Config, CommandError> {
-    Ok(read_with_text(file)?.0)
+pub fn read_config(families: Families, file: &Path) -> Result<Config, CommandError> {
+    Ok(read_with_text(families, file)?.0)
 }
 
 /// Reads a configuration and returns its text as well, to detect changes later.
-pub fn read_with_text(file: &Path) -> Result<(Config, String), CommandError> {
+pub fn read_with_text(families: Families, file: &Path) -> Result<(Config, String), CommandError> {
     let text = read_text(file)?;
-    Ok((parse_config(file, &text)?, text))
+    Ok((parse_config(families, file, &text)?, text))
 }
 
 /// Reads the text of a configuration.
@@ -30,6 +30,9 @@ pub fn read_text(file: &Path) -> Result<String, CommandError> {
 }
 
 /// Parses the text of a configuration file.
-pub fn parse_config(file: &Path, text: &str) -> Result<Config, CommandError> {
-    Ok(Config::parse(&file.display().to_string(), text, operators::known())?)
+pub fn parse_config(families: Families, file: &Path, text: &str) -> Result<Config, CommandError> {
+    Ok(Config::parse(&file.display().to_string(), text, families)?)
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,9 @@ mod services;
 
 use std::path::Path;
 
+use switchboard_kernel::family::Families;
+use switchboard_service::config::GitopsConfig;
+
 use crate::cluster_access::ClusterAccess;
 use crate::config_file;
 use crate::count::counted;
@@ -18,9 +21,15 @@ use report::{DoctorCheck, DoctorReport};
 
 /// Checks configuration, clusters, permissions, database and machine. `database` is the URL of a database to check in
 /// place of the configured one.
-pub async fn check(file: &Path, database: Option<&str>, access: &ClusterAccess, state: &StateDir) -> DoctorReport {
+pub async fn check(
+    families: Families,
+    file: &Path,
+    database: Option<&str>,
+    access: &ClusterAccess,
+    state: &StateDir,
+) -> DoctorReport {
     let mut report = DoctorReport::default();
-    let config = match config_file::read_config(file) {
+    let config = match config_file::read_config(families, file) {
         Ok(mut config) => {
             access.apply_with_up(&mut config, state);
             let operators = config.operators.values().filter(|one| one.enabled).count();
@@ -44,7 +53,9 @@ pub async fn check(file: &Path, database: Option<&str>, access: &ClusterAccess, 
     machine::check(state, config.as_ref(), &mut report).await;
     match database {
         Some(url) => database::check(DatabaseTarget::of_url(url), &mut report).await,
-        None if config.as_ref().is_none_or(|config| config.gitops.is_none()) => database::not_configured(&mut report),
+        None if config.as_ref().is_none_or(|config| config.section::<GitopsConfig>().is_none()) => {
+            database::not_configured(&mut report)
+        }
         None => {}
     }
     if let Some(config) = &config {

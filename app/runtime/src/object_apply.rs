@@ -12,14 +12,6 @@ use crate::failure::CommandError;
 /// Field manager of the applied objects.
 const MANAGER: &str = "switchboard-example";
 
-/// Applies the CustomResourceDefinitions of plugs and sockets.
-pub async fn install_kinds(client: &kube::Client) -> Result<(), CommandError> {
-    for definition in switchboard_plugs::crds::crds() {
-        apply(client, &definition).await?;
-    }
-    Ok(())
-}
-
 /// The object could not be applied.
 #[derive(Debug, thiserror::Error)]
 #[error("could not apply {kind} {name}")]

@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use switchboard_console::{Console, ConsoleSource, RunningConsole};
+use switchboard_integrations::config::IntegrationsConfig;
 use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig};
+use switchboard_kernel::family::Families;
 use switchboard_kernel::host::{Handle, Host, HostSettings};
 use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::Limits;
 use switchboard_kernel::listener::{KernelListener, listen_with_metrics};
 use switchboard_kernel::operator::{Operator, OperatorName};
 use switchboard_kernel::topology::{ClusterName, ClusterType};
+use switchboard_service::config::GitopsConfig;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
@@ -23,14 +26,16 @@ use crate::gitops::engine::EmbeddedEngine;
 use crate::gitops::hosting::{self, GitopsService};
 use crate::hosted::{self, ClusterClients, HostedPrograms};
 use crate::integrations::hosting::IntegrationsManager;
-use crate::limits::{self, CurrentConfig};
-use crate::operators;
+use crate::limits::CurrentConfig;
+use crate::service_account::with_service_account;
 use crate::state_dir::{self, StateDir};
 use crate::stderr::print_stderr;
 use reload::WatchedConfig;
 
 /// Options of [`run`].
 pub struct RunOptions<'a> {
+    /// Operators that the configuration may name.
+    pub families: Families,
     /// Configuration file, which is followed while the process runs; the default configuration when absent.
     pub config: Option<&'a Path>,
     /// Adapts the configuration, also after a change of the file.
@@ -54,10 +59,10 @@ pub async fn run(options: RunOptions<'_>) -> Result<(), CommandError> {
     let hangup = options.config.map(|_| signal(SignalKind::hangup())).transpose()?;
     let (config, watched) = match options.config {
         Some(file) => {
-            let (config, text) = config_file::read_with_text(file)?;
-            ((options.adapt)(config)?, Some(WatchedConfig::new(file, text)))
+            let (config, text) = config_file::read_with_text(options.families, file)?;
+            ((options.adapt)(config)?, Some(WatchedConfig::new(options.families, file, text)))
         }
-        None => ((options.adapt)(Config::default())?, None),
+        None => ((options.adapt)(Config { families: options.families, ..Config::default() })?, None),
     };
     config.warnings().iter().for_each(|warning| print_stderr(format_args!("warning: {warning}")));
     let clusters = hosted::connect(&config).await?;
@@ -158,18 +163,18 @@ impl RunningKernel {
         let guests = Arc::new(hosted::load(config, &clusters, dir).await?);
         let mut operators = configured_operators(config);
         let with_limits = |operator: Arc<dyn Operator>| {
-            let limits = limits::of(config, operator.name());
+            let limits = config.limits_of(operator.name());
             (operator, limits)
         };
         operators.extend(guests.operators().into_iter().map(with_limits));
         let own = hosting::is_embedded(ClusterType::Management, config, &clusters);
         let engine = EmbeddedEngine::new(config, &clusters, dir, own, dry_run).await?;
         operators.extend(engine.iter().map(|engine| with_limits(engine.operator())));
-        let manager = config.integrations.as_ref();
+        let manager = config.section::<IntegrationsConfig>();
         let manager = manager
             .map(|section| IntegrationsManager::new(section, &config.topology, clusters.clone())?.with_memory(dir))
             .transpose()?;
-        let service = match &config.gitops {
+        let service = match config.section::<GitopsConfig>() {
             // The service's database has no dry run.
             Some(_) if dry_run => {
                 print_stderr("gitops is skipped: its database has no dry run");
@@ -215,7 +220,10 @@ impl RunningKernel {
             let engines = config.topology.cluster(ClusterType::Management).clone();
             let source = ConsoleSource::new(handle.clone(), home).with_engines(engines);
             let flags = state_dir::flags(dir);
-            let flags = config.gitops.iter().fold(flags, |flags, section| hosting::flags(section, dir, flags));
+            let flags = config
+                .section::<GitopsConfig>()
+                .into_iter()
+                .fold(flags, |flags, section| hosting::flags(section, dir, flags));
             let source = source.with_integrations(store).with_fleet(fleet).with_flags(flags);
             console.serve(source, reviews, rest)
         });
@@ -256,11 +264,9 @@ pub fn configured_operators(config: &Config) -> Vec<(Arc<dyn Operator>, Limits)>
     let enabled_operators = config.operators.iter().filter(|(_, operator)| operator.enabled);
     let with_limits = |(name, enabled_operators): (&OperatorName, &OperatorConfig)| {
         let members = members(config, name, enabled_operators).into_iter();
-        let own = |one| {
-            (
-                operators::with_service_account(one, enabled_operators.service_account.clone()),
-                enabled_operators.limits(),
-            )
+        let own = |one: Arc<dyn Operator>| {
+            let limits = config.limits_of(one.name());
+            (with_service_account(one, enabled_operators.service_account.clone()), limits)
         };
         members.map(own).collect::<Vec<_>>()
     };
@@ -269,7 +275,7 @@ pub fn configured_operators(config: &Config) -> Vec<(Arc<dyn Operator>, Limits)>
 
 /// Returns the operators of a configuration entry. A related operator with an entry of its own is configured there.
 fn members(config: &Config, name: &OperatorName, enabled_operators: &OperatorConfig) -> Vec<Arc<dyn Operator>> {
-    let mut family = operators::family(&name.0, &enabled_operators.settings);
+    let mut family = config.families.hosted(&name.0, &enabled_operators.settings);
     family.retain(|one| *one.name() == *name.0 || !config.operators.contains_key(&OperatorName::new(one.name())));
     family
 }

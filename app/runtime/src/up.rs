@@ -12,6 +12,7 @@ use switchboard_cluster::listener::{BoundPort, Listener};
 use switchboard_cluster::request::DEFAULT_CLUSTER;
 use switchboard_cluster::store::ObjectStore;
 use switchboard_kernel::config::Config;
+use switchboard_kernel::family::Families;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::contexts::{Contexts, DEFAULT_CONTEXT};
@@ -24,13 +25,15 @@ use crate::state_dir::{self, StateDir};
 use crate::stderr::print_stderr;
 use crate::storage_location::StorageLocation;
 use crate::temporary_dir::TemporaryDir;
-use crate::{config_file, failure, local_ca, object_apply, operators};
+use crate::{config_file, failure, local_ca, object_apply};
 
 /// Interval of the store's clock; changes are kept for ten intervals.
 const TICK: Duration = Duration::from_secs(30);
 
 /// Options of [`up`].
 pub struct UpOptions {
+    /// Operators that the configuration may name.
+    pub families: Families,
     /// Location of all data.
     pub data: DataLocation,
     /// Listen address; port 0 selects a free port.
@@ -91,10 +94,10 @@ pub async fn up(
     };
     let (config, followed) = match &options.config {
         UpConfig::File(file) => {
-            let (config, text) = config_file::read_with_text(file)?;
-            (config, Some(WatchedConfig::new(file, text)))
+            let (config, text) = config_file::read_with_text(options.families, file)?;
+            (config, Some(WatchedConfig::new(options.families, file, text)))
         }
-        UpConfig::BuiltIn(text) => (Config::parse("the built-in configuration", text, operators::known())?, None),
+        UpConfig::BuiltIn(text) => (Config::parse("the built-in configuration", text, options.families)?, None),
     };
     let temporary = match place {
         StorageLocation::Memory => Some(TemporaryDir::create()?),
@@ -124,8 +127,8 @@ pub async fn up(
     contexts.write()?;
     let dir = options.state.clone().or_below(&home).path()?;
     let commands = ImageCommands::of(&config, &options.folder()?)?;
-    if operators::hosts_plugs(&config) {
-        object_apply::install_kinds(&cluster.client()).await?;
+    for definition in options.families.definitions(&config) {
+        object_apply::apply(&cluster.client(), &definition).await?;
     }
     let running =
         RunningKernel::start(&config, clusters(&cluster, contexts, &config, &file).await?, &dir, false).await?;

@@ -1,5 +1,7 @@
 //! Operator that misbehaves on purpose, in one way at a time. The kernel must report it and protect other operators.
 
+pub mod family;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 

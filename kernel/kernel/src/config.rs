@@ -12,26 +12,24 @@
 mod changes;
 mod console;
 mod duration;
-mod gitops;
-mod integrations;
-mod known_operators;
 mod limits;
 mod process;
 mod read;
 mod report;
 mod section;
+mod section_config;
 mod topology;
 mod tree;
-mod value;
+pub mod value;
 
 pub use changes::ConfigChanges;
 pub use console::{CONSOLE_ADDRESS, ConsoleConfig};
-pub use gitops::{GITOPS_NAMESPACE, GitopsConfig, OptionSource};
-pub use integrations::{INTEGRATIONS_INTERVAL, IntegrationsConfig, IntegrationsSource};
-pub use known_operators::{KnownOperators, PartOperator};
 pub use limits::{LimitsConfig, ParentSection};
-pub use report::{ConfigError, ConfigErrors, MAX_ERRORS};
-pub use tree::{MAX_BYTES, MAX_DEPTH};
+pub(crate) use report::nearest;
+pub use report::{ConfigError, ConfigErrors, ConfigProblem, ErrorCollector, MAX_ERRORS};
+pub use section::Section;
+pub use section_config::{SectionConfig, SectionReader, SectionSettings};
+pub use tree::{MAX_BYTES, MAX_DEPTH, NodeContent, SourcePosition, YamlKey, YamlNode};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -40,6 +38,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::family::Families;
 use crate::limits::GlobalLimits;
 use crate::operator::{OperatorName, ServiceAccount};
 use crate::topology::{ClusterName, ClusterType, Topology};
@@ -70,10 +69,10 @@ pub struct Config {
     pub operators: BTreeMap<OperatorName, OperatorConfig>,
     /// Limits of operators that belong to a parent section, see [`ParentSection`].
     pub parts: BTreeMap<OperatorName, LimitsConfig>,
-    /// Integrations manager, if it is hosted.
-    pub integrations: Option<IntegrationsConfig>,
-    /// GitOps Service, if it is hosted.
-    pub gitops: Option<GitopsConfig>,
+    /// Sections of operator families, by name.
+    pub sections: BTreeMap<&'static str, SectionConfig>,
+    /// Families that the file may name.
+    pub families: Families,
 }
 
 /// Access to a cluster. Without both fields, the current context of the ambient kubeconfig, or the embedded cluster.
@@ -159,8 +158,8 @@ impl Default for ProcessConfig {
 }
 
 impl Config {
-    /// Parses the file. `file_name` is used in messages and to resolve relative paths; operators that are not in
-    /// `known` are refused.
+    /// Parses the file. `file_name` is used in messages and to resolve relative paths; operators and sections
+    /// of other families are refused.
     ///
     /// # Errors
     /// All errors in the file, up to [`MAX_ERRORS`].
@@ -168,8 +167,8 @@ impl Config {
     /// # Guarantees
     /// - No text makes it panic. // test: guarantees_no_text_panics
     /// - Accepted values are within the bounds of `docs/reference/configuration.md`. // test: guarantees_values_are_within_bounds
-    pub fn parse(file_name: &str, text: &str, known: KnownOperators<'_>) -> Result<Config, ConfigErrors> {
-        read::read(file_name, text, known)
+    pub fn parse(file_name: &str, text: &str, families: Families) -> Result<Config, ConfigErrors> {
+        read::read(file_name, text, families)
     }
 
     /// Returns warnings about allowed but risky settings, one sentence each.
@@ -199,8 +198,8 @@ impl Default for Config {
             console: ConsoleConfig::default(),
             operators: BTreeMap::new(),
             parts: BTreeMap::new(),
-            integrations: None,
-            gitops: None,
+            sections: BTreeMap::new(),
+            families: Families::default(),
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod decision;
 pub mod diff;
 pub mod explain;
 pub mod fake_view;
+pub mod family;
 pub mod host;
 pub mod journal;
 pub mod limits;

@@ -17,6 +17,7 @@ pub mod compare;
 pub mod crds;
 pub mod deletion;
 pub mod destination;
+pub mod family;
 pub mod glob;
 pub mod kinds;
 pub mod manifests;

@@ -20,10 +20,12 @@
 
 pub mod annotations;
 pub mod chart;
+pub mod config;
 pub mod credentials;
 pub mod data_field;
 pub mod desired;
 pub mod diff;
+pub mod family;
 pub mod hash;
 pub mod lint;
 pub mod meta;

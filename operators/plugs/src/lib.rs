@@ -28,6 +28,7 @@ pub mod apparatus;
 pub mod coupling;
 pub mod crds;
 pub mod deferred;
+pub mod family;
 pub mod graph;
 pub mod kinds;
 pub mod model;

@@ -19,8 +19,10 @@
 pub mod agent;
 pub mod backend;
 pub mod backup;
+pub mod config;
 pub mod error;
 pub mod external_checks;
+pub mod family;
 pub mod fleet;
 pub mod ids;
 pub mod instance;

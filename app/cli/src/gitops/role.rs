@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, GITOPS_NAMESPACE, GitopsConfig, OptionSource};
+use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, SectionConfig};
 use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_runtime::cluster_access::{ClusterAccess, ClusterAccessError};
 use switchboard_runtime::hosted;
 use switchboard_runtime::run::{self, RunningKernel};
 use switchboard_runtime::stderr::print_stderr;
+use switchboard_service::config::{GITOPS_NAMESPACE, GitopsConfig, OptionSource};
+use switchboard_service::family::SECTION;
 use switchboard_service::limits;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -19,6 +21,7 @@ use super::database::DatabaseArgs;
 use super::managed_gitops_env;
 use crate::failure::CommandError;
 use crate::log::LogArgs;
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 
 /// Names of the two clusters in the configuration of a role.
@@ -124,25 +127,26 @@ impl RoleArgs {
             false => engine.clone(),
         };
         let (one, other) = (ClusterName::new(TENANTS), ClusterName::new(ENGINE));
+        let section = GitopsConfig {
+            backend: is_backend,
+            agent: !is_backend,
+            database,
+            credentials_key_file,
+            plaintext_credentials,
+            namespace: self.argocd_namespace,
+            option_source: OptionSource::Flags,
+            isolation: !self.no_isolation && super::isolated(),
+            shared_database: tenants.shared_database,
+            webhook_secret_file: tenants.webhook_secret_file,
+        };
         Config {
             topology: Topology::of([one.clone(), other.clone(), one.clone()]),
             clusters: BTreeMap::from([(one, of_tenants), (other, engine)]),
             limits: limits::global(),
             listen: self.listen,
             console: ConsoleConfig { address: self.console, hosts: self.console_host, ..ConsoleConfig::default() },
-            gitops: Some(GitopsConfig {
-                backend: is_backend,
-                agent: !is_backend,
-                database,
-                credentials_key_file,
-                plaintext_credentials,
-                namespace: self.argocd_namespace,
-                option_source: OptionSource::Flags,
-                isolation: !self.no_isolation && super::isolated(),
-                shared_database: tenants.shared_database,
-                webhook_secret_file: tenants.webhook_secret_file,
-                ..GitopsConfig::default()
-            }),
+            sections: BTreeMap::from([(SECTION, SectionConfig::new(section))]),
+            families: families(),
             ..Config::default()
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use futures::future::join_all;
+use switchboard_integrations::config::IntegrationsConfig;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::core::FinishedRun;
 use switchboard_kernel::host::{Host, HostSettings};
@@ -22,6 +23,7 @@ use switchboard_runtime::{config_file, hosted};
 use crate::cluster_args::ClusterArgs;
 use crate::explain::{OutputFormat, print};
 use crate::failure::{self, CommandError};
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 use crate::{DIFFERS, flag_duration};
 
@@ -47,9 +49,9 @@ pub struct IntegrationsPlan {
 impl IntegrationsPlan {
     /// Prints the report; exits with 2 if something would be written, and with 1 if a part could not be planned.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
-        let mut config = config_file::read_config(&self.config)?;
+        let mut config = config_file::read_config(families(), &self.config)?;
         self.cluster_args.access().apply_with_up(&mut config, &self.state.dir());
-        let Some(section) = &config.integrations else {
+        let Some(section) = config.section::<IntegrationsConfig>() else {
             let file = self.config.display();
             return Err(format!(
                 "{file} has no section `integrations`\nhint: add it; `switchboard init --config -` prints an example"

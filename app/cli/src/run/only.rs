@@ -8,7 +8,6 @@ use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, OperatorC
 use switchboard_kernel::operator::{OperatorName, ServiceAccount};
 use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_object::name;
-use switchboard_runtime::operators;
 
 use crate::cluster_args::ClusterArgs;
 
@@ -94,11 +93,11 @@ fn operator_config(only: &str, config: &mut Config) -> Result<(OperatorName, Ope
     if let Some(configured) = config.operators.remove(&name) {
         return Ok((name, configured));
     }
-    if operators::names().any(|native| native == only) {
+    if config.families.operators().contains(&only) || config.families.samples().contains(&only) {
         return Ok((name, OperatorConfig::default()));
     }
     if !only.contains('/') {
-        return Err(OnlyError::Unknown(only.to_string(), operators::known().operators.join(", ")));
+        return Err(OnlyError::Unknown(only.to_string(), config.families.operators().join(", ")));
     }
     let program = PathBuf::from(only);
     if !program.is_file() {
@@ -111,10 +110,12 @@ fn operator_config(only: &str, config: &mut Config) -> Result<(OperatorName, Ope
 
 /// Reduces a configuration to one operator, and drops what the main process already owns: writers and listen addresses.
 fn reduce_to(config: &mut Config, name: OperatorName, operator: OperatorConfig) {
-    (config.integrations, config.gitops, config.listen) = (None, None, None);
+    config.sections.clear();
+    config.listen = None;
     config.console = ConsoleConfig { disabled: config.console.disabled, ..ConsoleConfig::default() };
     // A related operator with an entry of its own runs separately, as under `run`.
-    config.operators.retain(|other, _| operators::family_head(&other.0) == Some(&*name.0));
+    let families = config.families;
+    config.operators.retain(|other, _| families.head_of(&other.0) == Some(&*name.0));
     config.operators.values_mut().for_each(|other| other.enabled = false);
     config.operators.insert(name, operator);
 }
@@ -131,6 +132,7 @@ mod tests {
 
     use clap::Parser;
     use switchboard_kernel::config::PROCESS_MEMORY_BYTES;
+    use switchboard_runtime::families::FAMILIES;
     use switchboard_runtime::{config_file, run};
 
     use super::*;
@@ -144,7 +146,10 @@ mod tests {
 
     fn config(arguments: &[&str]) -> Result<Config, String> {
         let line = TestArguments::try_parse_from([&["run"], arguments].concat()).map_err(|error| error.to_string())?;
-        let file = line.run.config_file().map_or_else(|| Ok(Config::default()), config_file::read_config);
+        let file = line.run.config_file().map_or_else(
+            || Ok(Config { families: FAMILIES, ..Config::default() }),
+            |file| config_file::read_config(FAMILIES, file),
+        );
         file.and_then(|config| line.run.with_flags(config)).map_err(|error| error.to_string())
     }
 
@@ -194,7 +199,7 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let alone = |operator| config(&["--only", operator, "--config", file.to_str().unwrap()]).unwrap();
         let greeter = alone("greeter");
-        assert_eq!((&greeter.integrations, &greeter.gitops, greeter.listen), (&None, &None, None));
+        assert!(greeter.sections.is_empty() && greeter.listen.is_none());
         assert_eq!(greeter.console, ConsoleConfig::default(), "the console falls back to a free port");
         let hosted = |config: &Config| -> Vec<String> {
             run::configured_operators(config).iter().map(|(operator, _)| operator.name().to_string()).collect()

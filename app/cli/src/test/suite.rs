@@ -11,6 +11,7 @@ use crate::explain::{OutputFormat, print};
 use crate::failure::CommandError;
 use crate::flag_duration;
 use crate::gather::name_key::NameKeyArg;
+use crate::own_operators::families;
 use crate::progress::ProgressLine;
 
 /// Maximum number of runs of a case.
@@ -51,6 +52,7 @@ pub struct SuiteArgs {
 impl SuiteArgs {
     fn options(&self) -> SuiteOptions {
         SuiteOptions {
+            families: families(),
             strict: self.strict,
             repeat: self.repeat,
             fault_test: self.fault_test,

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use switchboard_gather::cases::{CompareOptions, DesiredError, OperatorCase, Strictness, compare, discover};
 use switchboard_gather::mutation::MutationDirectory;
+use switchboard_kernel::family::Families;
 
 use super::case_run::{CaseRun, CaseRunOptions, ProcessEnvironment, expected, log, run_case};
 use super::program::ProgramExit;
 use super::report::{CaseReport, CaseVerdict, SuiteReport};
 use crate::failure::{CommandError, message};
-use crate::operators;
 use crate::stderr::print_stderr;
 
 /// Default maximum of concurrent cases.
@@ -22,6 +22,8 @@ const SHOWN_LINES: usize = 20;
 
 /// Options of a suite.
 pub struct SuiteOptions {
+    /// Native operators that a case may name.
+    pub families: Families,
     /// Whether bytes are compared instead of meaning.
     pub strict: bool,
     /// Number of runs of each case; a run that differs from the first fails the case.
@@ -152,7 +154,7 @@ fn run_suite_case(case: &OperatorCase, options: &SuiteOptions, kept: &Path) -> C
         first.get_or_insert(attempt.output);
     }
     if options.fault_test && case_report.verdict == CaseVerdict::Passed {
-        fault_test(case).into_iter().for_each(|problem| case_report.fail(problem));
+        fault_test(case, options).into_iter().for_each(|problem| case_report.fail(problem));
     }
     case_report
 }
@@ -244,9 +246,9 @@ fn repeat_problems(
 }
 
 /// Tests a native operator under every fault, on a cluster with the input of the case.
-fn fault_test(case: &OperatorCase) -> Vec<String> {
+fn fault_test(case: &OperatorCase, options: &SuiteOptions) -> Vec<String> {
     let name = case.description.operator.clone();
-    if operators::operator(&name).is_none() {
+    if options.families.operator(&name).is_none() {
         return vec![
             "could not run the fault test: it needs a native operator, set with `operator` in test.yaml".to_string(),
         ];
@@ -256,7 +258,8 @@ fn fault_test(case: &OperatorCase) -> Vec<String> {
         Ok(dump) => dump.objects.into_iter().map(|object| without_server_fields(object.value)),
         Err(error) => return vec![message(&error)],
     };
-    let factory = move || operators::operator(&name).expect("it was found before");
+    let families = options.families;
+    let factory = move || families.operator(&name).expect("it was found before");
     let report = switchboard_probe::Probe::of(factory).given(inputs).run();
     report.failures.iter().map(|failure| format!("fault test: {}: {}", failure.fault, failure.problem)).collect()
 }

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use switchboard_kernel::config::KnownOperators;
+use switchboard_kernel::family::Families;
 
 use super::*;
 use crate::failure::message;
@@ -73,7 +73,7 @@ async fn existing_context_is_used() {
 #[test]
 fn kubeconfig_flag_applies_to_clusters_without_one() {
     let text = "clusters: {hub: {}, edge: {context: edge}}\ntopology: {configuration: hub, management: hub, userWorkload: edge}\n";
-    let mut config = Config::parse("switchboard.yaml", text, KnownOperators::default()).unwrap();
+    let mut config = Config::parse("switchboard.yaml", text, Families::default()).unwrap();
     access(Some("k".into()), None).apply_to(&mut config);
     let printed: Vec<_> = config.clusters.values().map(|one| (one.kubeconfig.is_some(), one.context.clone())).collect();
     assert_eq!(printed, [(false, Some("edge".to_string())), (true, None)]);

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use switchboard_engine::operator::NAME as ENGINE;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::journal::{DamagedSegment, Journal};
 use switchboard_sandbox::Sandbox;
+use switchboard_service::config::GitopsConfig;
 
 use super::report::{DoctorCheck, DoctorReport};
 use crate::failure::message;
-use crate::operators::ENGINE;
 use crate::state_dir::StateDir;
 
 /// Timeout of the sandbox's check.
@@ -140,7 +141,7 @@ fn git_check(version: Option<String>, users: &[&str]) -> DoctorCheck {
 /// Returns the parts of a configuration that run git.
 fn users_of_git(config: &Config) -> Vec<&'static str> {
     let engine = config.operators.iter().any(|(name, operator)| &*name.0 == ENGINE && operator.enabled);
-    let gitops = config.gitops.as_ref().is_some_and(|section| section.backend);
+    let gitops = config.section::<GitopsConfig>().is_some_and(|section| section.backend);
     let parts = [("`operators.engine`", engine), ("`gitops`", gitops)];
     parts.into_iter().filter(|(_, uses)| *uses).map(|(name, _)| name).collect()
 }
@@ -151,12 +152,12 @@ mod tests {
 
     use super::*;
     use crate::doctor::report::CheckState;
-    use crate::operators::KNOWN;
+    use crate::families::FAMILIES;
 
     #[test]
     fn missing_git_is_an_error_for_what_needs_it() {
         let check = |text: &str| {
-            let config = Config::parse("switchboard.yaml", text, KNOWN).unwrap();
+            let config = Config::parse("switchboard.yaml", text, FAMILIES).unwrap();
             git_check(None, &users_of_git(&config))
         };
         assert_eq!(check("operators: {greeter: {}}\n").state, CheckState::Ok);

@@ -134,7 +134,8 @@ impl fmt::Display for DoctorReport {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_kernel::config::{Config, KnownOperators};
+    use switchboard_kernel::config::Config;
+    use switchboard_kernel::family::Families;
 
     use super::*;
 
@@ -147,7 +148,7 @@ mod tests {
     #[test]
     fn every_error_of_a_file_is_a_check_with_its_own_hint() {
         let text = "operators: {}\nlimits: {requests: 1}\nlisten: 7\n";
-        let errors = Config::parse("bad.yaml", text, KnownOperators::default()).expect_err("the file has two errors");
+        let errors = Config::parse("bad.yaml", text, Families::default()).expect_err("the file has two errors");
         let checks = DoctorCheck::config_errors("configuration", &errors);
         assert_eq!(checks.len(), 2, "{checks:?}");
         for check in checks {

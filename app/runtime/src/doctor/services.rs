@@ -4,14 +4,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use switchboard_kernel::config::{Config, GitopsConfig, IntegrationsConfig};
+use switchboard_integrations::config::IntegrationsConfig;
+use switchboard_kernel::config::Config;
 use switchboard_kernel::operator::Operator;
+use switchboard_service::config::GitopsConfig;
+use switchboard_service::family::declared_operators;
 
 use super::report::{CheckState, DoctorCheck, DoctorReport};
 use super::{DatabaseTarget, database};
 use crate::failure::message;
 use crate::gitops::engine::EmbeddedEngine;
-use crate::gitops::hosting::{self, SettingsCheck};
+use crate::gitops::hosting::SettingsCheck;
 use crate::hosted::ClusterClients;
 use crate::integrations::hosting::IntegrationsManager;
 
@@ -26,10 +29,10 @@ pub async fn check(
     report: &mut DoctorReport,
 ) -> Vec<Arc<dyn Operator>> {
     let mut operators = Vec::new();
-    if let (Some(section), Some(dir)) = (&config.gitops, dir) {
+    if let (Some(section), Some(dir)) = (config.section(), dir) {
         operators.extend(gitops(section, dir, report).await);
     }
-    if let Some(section) = &config.integrations {
+    if let Some(section) = config.section() {
         operators.extend(integrations(config, section, clusters, report).await);
     }
     // Folder for fetched repositories; this check fetches none.
@@ -55,10 +58,10 @@ async fn gitops(section: &GitopsConfig, dir: &Path, report: &mut DoctorReport) -
             Err(error) => report.add(DoctorCheck::failed(format!("gitops {check}"), &message(&*error))),
         }
     }
-    match hosting::declared_operators(section).await {
+    match declared_operators(section).await {
         Ok(operators) => operators,
         Err(error) => {
-            report.add(DoctorCheck::failed("gitops", &message(&*error)));
+            report.add(DoctorCheck::failed("gitops", &message(&error)));
             Vec::new()
         }
     }

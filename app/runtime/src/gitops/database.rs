@@ -7,9 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_console::CommandFlags;
-use switchboard_kernel::config::OptionSource;
 use switchboard_ledger::seal::SealError;
 use switchboard_ledger::{Address, Ledger, Sealer};
+use switchboard_service::config::OptionSource;
 
 use crate::failure::CommandError;
 use crate::stderr::print_stderr;

@@ -16,7 +16,6 @@ use switchboard_engine::source::{POLL, RepositorySources};
 use switchboard_git::GitSettings;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::host::Handle;
-use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::{Operator, OperatorName};
 use switchboard_kernel::topology::{ClusterName, ClusterType};
 use tokio::task::JoinHandle;
@@ -28,11 +27,6 @@ use crate::stderr::print_stderr;
 
 /// Poll interval for cluster Secrets.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// Default timeout of a decision, which may fetch a repository.
-const TIMEOUT: Duration = Duration::from_secs(150);
-/// Default debounce of an Application.
-const DEBOUNCE: Duration = Duration::from_millis(50);
-const COOL_DOWN: Duration = Duration::from_millis(200);
 /// List path of cluster Secrets.
 const OF_CLUSTERS: &str = "/api/v1/secrets?labelSelector=argocd.argoproj.io%2Fsecret-type%3Dcluster";
 /// Folder for fetched repositories in the state directory.
@@ -76,7 +70,8 @@ impl EmbeddedEngine {
 
     /// Returns the operator that the kernel hosts from the start.
     pub fn operator(&self) -> Arc<dyn Operator> {
-        Arc::new(EngineOperator::in_cluster(self.here.clone(), self.sources.clone(), self.hosted.clone()))
+        let engine = EngineOperator::in_cluster(self.here.clone(), self.sources.clone(), self.hosted.clone());
+        Arc::new(engine)
     }
 
     /// Returns the operator for its declaration only: installs and fetches nothing.
@@ -215,11 +210,6 @@ fn is_wanted(config: &Config) -> bool {
     config.operators.get(&OperatorName::new(NAME)).is_some_and(|wanted| wanted.enabled)
 }
 
-/// Returns the default limits: shorter delays than for other operators, since a sync takes several steps.
-pub fn limits() -> Limits {
-    Limits { debounce: DEBOUNCE, cool_down: COOL_DOWN, timeout: TIMEOUT, ..Limits::default() }
-}
-
 /// Installs the CRDs of Argo CD where they are missing; those of a real Argo CD are kept.
 pub async fn install(client: &kube::Client) -> Result<(), CommandError> {
     for definition in crds() {
@@ -236,29 +226,4 @@ pub async fn install(client: &kube::Client) -> Result<(), CommandError> {
         }
     }
     Ok(())
-}
-
-/// Returns an engine without sources, which can repeat recorded decisions.
-pub fn replay_operator(name: &str) -> Option<Arc<dyn Operator>> {
-    let sources = Arc::new(RepositorySources::new(GitSettings::with_cache(Path::new("")), POLL));
-    let here = ClusterName::new(switchboard_kernel::config::DEFAULT_CLUSTER);
-    if name == NAME {
-        return Some(Arc::new(EngineOperator::in_cluster(here, sources, Arc::default())));
-    }
-    let (namespace, secret) = name.strip_prefix(NAME)?.strip_prefix('@')?.split_once('.')?;
-    let (key, there) = ((namespace.to_string(), secret.to_string()), ClusterName::new(name));
-    Some(Arc::new(EngineOperator::remote(here, key, there, sources, Arc::default())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn engine_is_identified_by_its_name() {
-        for name in ["engine", "engine@argocd.managed-env-1"] {
-            assert_eq!(replay_operator(name).map(|one| one.name().to_string()).as_deref(), Some(name));
-        }
-        assert!(replay_operator("engines").is_none() && replay_operator("engine@x").is_none());
-    }
 }

@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use switchboard_console::CommandFlags;
-use switchboard_kernel::config::{Config, GitopsConfig};
+use switchboard_kernel::config::Config;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::listener::ExtraMetrics;
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_ledger::migration::MigrationError;
-use switchboard_ledger::{Address, DbTimestamp, Ledger, Sealer, SecretString};
+use switchboard_ledger::{DbTimestamp, Ledger, Sealer, SecretString};
 use switchboard_rest::limit::Rate;
 use switchboard_rest::{ApiSection, Guard, gitops as rest};
+use switchboard_service::config::GitopsConfig;
 use switchboard_service::fleet::{EngineClient, Fleet};
 use switchboard_service::{Agent, Backend, Store, backend, metrics, settings, setup};
 use tokio::task::JoinHandle;
@@ -303,16 +304,6 @@ impl SettingsCheck {
             hook_secret: secret.map(drop).map_err(Into::into),
         }
     }
-}
-
-/// Returns the operators over an empty database in memory, for their declarations only.
-pub async fn declared_operators(section: &GitopsConfig) -> Result<Vec<Arc<dyn Operator>>, CommandError> {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:")?, Sealer::plain()).await?;
-    let store = Store::new(ledger, tokio::runtime::Handle::current());
-    let settings = backend::BackendSettings { isolated: section.isolation, ..backend::BackendSettings::default() };
-    let backend = section.backend.then(|| Backend::new(store.clone(), settings).operators());
-    let agent = section.agent.then(|| Agent::new(store, section.isolation, setup::SYSTEM_NAMESPACE.into()).operators());
-    Ok(backend.into_iter().chain(agent).flatten().collect())
 }
 
 /// A key file could not be created.

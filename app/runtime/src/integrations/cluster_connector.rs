@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use serde_json::Value;
+use switchboard_integrations::config::IntegrationsConfig;
 use switchboard_integrations::credentials::{ClusterToken, ClusterTokenError, SecretFiles, SecretStore, TokenFuture};
 use switchboard_integrations::model::{IntegrationCluster, TokenReference};
-use switchboard_kernel::config::IntegrationsConfig;
 use switchboard_kernel::topology::{ClusterName, ClusterType, Topology};
 
 use super::cluster_auth::ClusterAuth;

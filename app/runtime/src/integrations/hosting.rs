@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use http::Request;
 use serde_json::{Value, json};
+use switchboard_integrations::config::{IntegrationsConfig, IntegrationsSource};
 use switchboard_integrations::desired::{DesiredBuilder, DesiredObjects};
 use switchboard_integrations::model::{INTEGRATION, IntegrationCluster};
 use switchboard_integrations::namespace_history::NamespaceHistory;
 use switchboard_integrations::operator::{DesiredStore, IntegrationsOperator, UnitChanges, operator_name};
 use switchboard_integrations::source::watcher::PathWatcher;
 use switchboard_integrations::source::{Bundle, bundle, directory};
-use switchboard_kernel::config::{IntegrationsConfig, IntegrationsSource};
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{Operator, OperatorName};
 use switchboard_kernel::topology::{ClusterName, Topology};

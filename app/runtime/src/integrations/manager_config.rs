@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use switchboard_integrations::config::IntegrationsConfig;
 use switchboard_integrations::model::DataScope;
 use switchboard_integrations::operator::{DEFAULT_ALWAYS, DEFAULT_SHARE_PERCENT, DeletionGuard};
 use switchboard_integrations::settings::{self, DEFAULT_UPSTREAM, RenderSettings};
-use switchboard_kernel::config::IntegrationsConfig;
 
 use super::meta;
 use crate::failure::CommandError;
@@ -62,13 +62,20 @@ pub fn guard(config: &IntegrationsConfig) -> DeletionGuard {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use switchboard_kernel::config::{Config, KnownOperators};
+    use switchboard_integrations::family::IntegrationsFamily;
+    use switchboard_kernel::config::Config;
+    use switchboard_kernel::family::Families;
 
     use super::*;
 
+    fn parse(text: &str) -> IntegrationsConfig {
+        let config = Config::parse("s.yaml", text, Families(&[&IntegrationsFamily])).unwrap();
+        config.section::<IntegrationsConfig>().unwrap().clone()
+    }
+
     fn render_settings(section: &str, variables: &[(&str, &str)]) -> Result<RenderSettings, CommandError> {
         let text = format!("integrations: {{source: x{section}}}");
-        let config = Config::parse("s.yaml", &text, KnownOperators::default()).unwrap().integrations.unwrap();
+        let config = parse(&text);
         settings(&config, variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
     }
 
@@ -100,7 +107,7 @@ mod tests {
     fn deletion_limit_is_configurable() {
         let guard = |section: &str| {
             let text = format!("integrations: {{source: x{section}}}");
-            super::guard(&Config::parse("s.yaml", &text, KnownOperators::default()).unwrap().integrations.unwrap())
+            super::guard(&parse(&text))
         };
         assert_eq!(guard(""), DeletionGuard::default());
         let none = guard(", deleteShare: 10, deleteFloor: 0, allowDeletes: 3");

@@ -3,18 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use switchboard_kernel::config::GitopsConfig;
 use switchboard_kernel::host::{Host, HostSettings};
 use switchboard_kernel::journal::{Journal, JournalLimits};
+use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::{DecideError, Declaration, Unit, UnitId, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::state::Wait;
 use switchboard_kernel::view::View;
+use switchboard_service::config::GitopsConfig;
+use switchboard_service::family::declared_operators;
 
 use super::*;
+use crate::families::FAMILIES;
 
 fn config(text: &str) -> Config {
-    Config::parse("switchboard.yaml", text, KNOWN).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Config::parse("switchboard.yaml", text, FAMILIES).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// Configurations that set the limits of an operator, by prefix of its name.
@@ -35,9 +38,9 @@ const OWN_PLACES: [(&str, &str); 3] = [
 /// Returns the names of all operators that `run` and `up` can host, with one example for operators of clusters.
 async fn all() -> BTreeSet<String> {
     let section = GitopsConfig::default();
-    let service = crate::gitops::hosting::declared_operators(&section).await.unwrap();
+    let service = declared_operators(&section).await.unwrap();
     let service = service.iter().map(|operator| operator.name().to_string());
-    let native = operators::names().map(String::from);
+    let native = FAMILIES.operators().into_iter().chain(FAMILIES.samples()).map(String::from);
     let of_clusters = ["engine@argocd.one", "integrations@east", "program"].map(String::from);
     service.chain(native).chain(of_clusters).collect()
 }
@@ -76,8 +79,8 @@ async fn every_limit_is_configurable_and_reloaded() {
         let places = [text_for(&PLACES, name, text), text_for(&OWN_PLACES, name, text)];
         for entry in places.into_iter().flatten() {
             let (before, after) = (config(&entry.replace(text, "{}")), config(&entry));
-            assert_eq!(of(&after, name), wanted, "{name} by\n{entry}");
-            assert_ne!(of(&before, name), wanted, "{name}");
+            assert_eq!(after.limits_of(name), wanted, "{name} by\n{entry}");
+            assert_ne!(before.limits_of(name), wanted, "{name}");
             let taken_up = changed(&before, &after, [&**name].into_iter());
             assert_eq!(taken_up, [(OperatorName::new(name), wanted.clone())], "{name} by\n{entry}");
             assert!(before.changes(&after).needs_restart.is_empty(), "{entry}");
@@ -92,16 +95,16 @@ async fn start_and_reload_give_the_same_limits() {
     let hosted = crate::run::configured_operators(&config);
     let seconds: Vec<(&str, u64)> = hosted.iter().map(|(one, l)| (one.name(), l.cool_down.as_secs())).collect();
     assert_eq!(seconds, [("greeter", 3), ("plugs", 4), ("deferredresources", 4), ("sockets", 5)]);
-    assert!(hosted.iter().all(|(one, limits)| of(&config, one.name()) == *limits));
+    assert!(hosted.iter().all(|(one, limits)| config.limits_of(one.name()) == *limits));
 }
 
 #[test]
 fn limits_of_an_operator_override_global_limits() {
     let config = config("operators: {engine: {coolDown: 3s}, engine@argocd.one: {coolDown: 4s}}");
-    let seconds = |name| of(&config, name).cool_down.as_secs();
+    let seconds = |name| config.limits_of(name).cool_down.as_secs();
     assert_eq!([seconds("engine"), seconds("engine@argocd.one"), seconds("engine@argocd.two")], [3, 4, 3]);
     // The engine has a longer default timeout, since it fetches repositories.
-    assert!(of(&config, "engine").timeout > Limits::default().timeout);
+    assert!(config.limits_of("engine").timeout > Limits::default().timeout);
 }
 
 /// Operator of a cluster from a cluster Secret.

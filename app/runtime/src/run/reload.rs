@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use switchboard_kernel::config::Config;
+use switchboard_kernel::family::Families;
 use tokio::signal::unix::Signal;
 
 use super::RunningKernel;
@@ -16,14 +17,15 @@ const RELOAD_EVERY: Duration = Duration::from_secs(2);
 
 /// Configuration file with its last read text.
 pub struct WatchedConfig<'a> {
+    families: Families,
     file: &'a Path,
     last_text: Option<String>,
 }
 
 impl<'a> WatchedConfig<'a> {
     /// Starts from a text that was read before. Every later change of the file counts, however long the start takes.
-    pub fn new(file: &'a Path, text: String) -> Self {
-        Self { file, last_text: Some(text) }
+    pub fn new(families: Families, file: &'a Path, text: String) -> Self {
+        Self { families, file, last_text: Some(text) }
     }
 
     /// Returns the configuration of the file if its text changed.
@@ -34,7 +36,7 @@ impl<'a> WatchedConfig<'a> {
             return None;
         }
         self.last_text = text;
-        Some(read.and_then(|text| config_file::parse_config(self.file, &text)))
+        Some(read.and_then(|text| config_file::parse_config(self.families, self.file, &text)))
     }
 }
 
@@ -84,15 +86,16 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::families::FAMILIES;
 
     #[test]
     fn change_during_the_start_is_detected() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("switchboard.yaml");
         std::fs::write(&file, "operators:\n  greeter: {}\n").unwrap();
-        let (config, text) = config_file::read_with_text(&file).unwrap();
+        let (config, text) = config_file::read_with_text(FAMILIES, &file).unwrap();
         std::fs::write(&file, "operators: {}\n").unwrap();
-        let mut watched = WatchedConfig::new(&file, text);
+        let mut watched = WatchedConfig::new(FAMILIES, &file, text);
         let new = watched.changed().expect("the text differs from the read one").unwrap();
         assert_eq!((config.operators.len(), new.operators.len()), (1, 0));
         assert!(watched.changed().is_none(), "each change is reported once");

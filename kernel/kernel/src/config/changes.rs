@@ -1,6 +1,8 @@
 //! Differences between two versions of the file, for a running process.
 
-use super::{Config, GitopsConfig, IntegrationsConfig, LimitsConfig, OperatorConfig};
+use std::collections::BTreeSet;
+
+use super::{Config, OperatorConfig, SectionConfig};
 use crate::limits::GlobalLimits;
 use crate::operator::OperatorName;
 
@@ -31,10 +33,11 @@ impl Config {
             ("journal", self.journal != new.journal),
             ("listen", self.listen != new.listen),
             ("console", self.console != new.console),
-            ("integrations", integrations(self) != integrations(new)),
-            ("gitops", gitops(self) != gitops(new)),
         ];
-        let changed = parts.iter().filter(|(_, changed)| *changed);
+        let sections: BTreeSet<&str> = self.sections.keys().chain(new.sections.keys()).copied().collect();
+        let sections =
+            sections.into_iter().map(|name| (name, differs(self.sections.get(name), new.sections.get(name))));
+        let changed = parts.into_iter().chain(sections).filter(|(_, changed)| *changed);
         changes.needs_restart.extend(changed.map(|(part, _)| format!("`{part}` changed")));
         for (name, config) in &new.operators {
             match self.operators.get(name) {
@@ -48,16 +51,12 @@ impl Config {
     }
 }
 
-/// Returns the section without its limits, which are applied without a restart.
-fn integrations(config: &Config) -> Option<IntegrationsConfig> {
-    let section = config.integrations.as_ref()?;
-    Some(IntegrationsConfig { limits: LimitsConfig::default(), ..section.clone() })
-}
-
-/// Returns the section without its limits, which are applied without a restart.
-fn gitops(config: &Config) -> Option<GitopsConfig> {
-    let section = config.gitops.as_ref()?;
-    Some(GitopsConfig { limits: LimitsConfig::default(), ..section.clone() })
+/// Whether a section differs, except for its limits, which are applied without a restart.
+fn differs(old: Option<&SectionConfig>, new: Option<&SectionConfig>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => old.needs_restart(new),
+        (old, new) => old.is_some() != new.is_some(),
+    }
 }
 
 impl ConfigChanges {

@@ -44,17 +44,18 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::config::{Config, KnownOperators};
+    use crate::config::Config;
+    use crate::family::Families;
 
     #[test]
     fn the_console_section_is_read() {
-        let read = |text: &str| Config::parse("s", text, KnownOperators::default()).unwrap().console;
+        let read = |text: &str| Config::parse("s", text, Families::default()).unwrap().console;
         assert_eq!(read(""), ConsoleConfig::default());
         assert!(read("console: off").disabled && read("console: {address: off}").disabled);
         let config = read("console: {address: '0.0.0.0:80', hosts: [console.example.org]}");
         assert_eq!(config.address, Some("0.0.0.0:80".parse().unwrap()));
         assert_eq!(config.hosts, ["console.example.org"]);
-        let error = Config::parse("s.yaml", "console: {port: 1}", KnownOperators::default()).unwrap_err().to_string();
+        let error = Config::parse("s.yaml", "console: {port: 1}", Families::default()).unwrap_err().to_string();
         assert!(error.contains("console.port: unknown field"), "{error}");
     }
 }

@@ -51,10 +51,8 @@ pub struct LimitsConfig {
 /// Section or operator that hosts several operators, which therefore have no entry of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParentSection {
-    /// Section `integrations`.
-    Integrations,
-    /// Section `gitops`.
-    Gitops,
+    /// Section of the file.
+    Section(&'static str),
     /// Operator that runs several times, once for each cluster.
     Operator(&'static str),
 }
@@ -83,8 +81,13 @@ impl LimitsConfig {
 impl OperatorConfig {
     /// Returns the limits of an operator without limits of its own, in this binary or a hosted program.
     pub fn limits(&self) -> Limits {
-        let memory_bytes = if self.process.is_some() { PROCESS_MEMORY_BYTES } else { 0 };
-        self.limits.over(&Limits { memory_bytes, ..Limits::default() })
+        self.limits_over(&Limits::default())
+    }
+
+    /// Returns the limits of an operator with limits of its own.
+    pub fn limits_over(&self, own: &Limits) -> Limits {
+        let memory_bytes = if self.process.is_some() { PROCESS_MEMORY_BYTES } else { own.memory_bytes };
+        self.limits.over(&Limits { memory_bytes, ..own.clone() })
     }
 }
 
@@ -93,8 +96,7 @@ impl Config {
     /// and these over its own limits.
     pub fn limits_of_part(&self, name: &OperatorName, of: ParentSection, own: &Limits) -> Limits {
         let whole = match of {
-            ParentSection::Integrations => self.integrations.as_ref().map(|section| &section.limits),
-            ParentSection::Gitops => self.gitops.as_ref().map(|section| &section.limits),
+            ParentSection::Section(name) => self.sections.get(name).map(|section| &section.limits),
             ParentSection::Operator(whole) => self.operators.get(&OperatorName::new(whole)).map(|one| &one.limits),
         };
         let own = whole.map_or_else(|| own.clone(), |said| said.over(own));

@@ -9,8 +9,6 @@ use serde_json::Value;
 use switchboard_object::name;
 
 use super::console::console;
-use super::gitops::gitops;
-use super::integrations::integrations;
 use super::limits::{self, LimitsConfig, MAX_CONCURRENT};
 use super::process::process;
 use super::report::{ConfigErrors, ConfigProblem, ErrorCollector};
@@ -18,8 +16,10 @@ use super::section::Section;
 use super::topology::topology;
 use super::tree::{self, NodeContent, SourcePosition, YamlNode};
 use super::{
-    ClusterConfig, Config, JournalConfig, KnownOperators, OperatorConfig, ParentSection, ProcessConfig, value,
+    ClusterConfig, Config, JournalConfig, OperatorConfig, ParentSection, ProcessConfig, SectionConfig, SectionReader,
+    value,
 };
+use crate::family::Families;
 use crate::limits::GlobalLimits;
 use crate::operator::OperatorName;
 use crate::topology::ClusterName;
@@ -29,22 +29,16 @@ const REQUESTS_PER_SECOND: RangeInclusive<u32> = 1..=100_000;
 const PROCESS_MEMORY: RangeInclusive<u64> = 1 << 20..=16 << 40;
 const MAX_BYTES: RangeInclusive<u64> = 1 << 20..=1 << 40;
 
-pub(super) fn read(file: &str, text: &str, known: KnownOperators<'_>) -> Result<Config, ConfigErrors> {
+pub(super) fn read(file: &str, text: &str, families: Families) -> Result<Config, ConfigErrors> {
     let mut findings = ErrorCollector::default();
-    let mut config = Config::default();
+    let mut config = Config { families, ..Config::default() };
     if let Some(root) = tree::read(text, &mut findings) {
-        read_root(&root, Path::new(file).parent(), known, &mut config, &mut findings);
+        read_root(&root, Path::new(file).parent(), &mut config, &mut findings);
     }
     findings.into_errors(file).map_or(Ok(config), Err)
 }
 
-fn read_root(
-    root: &YamlNode,
-    folder: Option<&Path>,
-    known: KnownOperators<'_>,
-    config: &mut Config,
-    findings: &mut ErrorCollector,
-) {
+fn read_root(root: &YamlNode, folder: Option<&Path>, config: &mut Config, findings: &mut ErrorCollector) {
     let mut file = Section::open(root, String::new(), findings);
     let named = file.section("clusters", findings).map(|section| clusters(&section, folder, findings));
     if let Some(named) = named.filter(|named| !named.is_empty()) {
@@ -68,16 +62,29 @@ fn read_root(
     }
     let mut parts = Vec::new();
     if let Some((_, node)) = file.node("operators") {
-        (config.operators, parts) = operators(node, folder, known, findings);
+        (config.operators, parts) = operators(node, folder, config.families, findings);
     }
-    if let Some(section) = file.section("integrations", findings) {
-        config.integrations = integrations(section, folder, findings);
-    }
-    if let Some(section) = file.section("gitops", findings) {
-        config.gitops = Some(gitops(section, folder, findings));
+    for reader in config.families.sections() {
+        let section = file.section(reader.name, findings);
+        let section = section.and_then(|section| family_section(reader, section, folder, findings));
+        config.sections.extend(section.map(|section| (reader.name, section)));
     }
     parts.into_iter().for_each(|part| part.take(config, findings));
     file.close(findings);
+}
+
+/// Reads the section of a family, and the limits in it.
+fn family_section(
+    reader: SectionReader,
+    mut section: Section<'_>,
+    folder: Option<&Path>,
+    findings: &mut ErrorCollector,
+) -> Option<SectionConfig> {
+    let mut limits = LimitsConfig::default();
+    let config = (reader.read)(&mut section, folder, findings);
+    limits::nested(&mut section, &mut limits, findings);
+    section.close(findings);
+    config.map(|config| SectionConfig { limits, ..config })
 }
 
 /// Entry for an operator of a parent section.
@@ -108,8 +115,7 @@ impl PartEntry {
     /// Adds the limits. Without the parent section the entry would have no effect, so it is an error.
     fn take(self, config: &mut Config, findings: &mut ErrorCollector) {
         let (is_there, whole) = match self.parent {
-            ParentSection::Integrations => (config.integrations.is_some(), "the section `integrations`".to_string()),
-            ParentSection::Gitops => (config.gitops.is_some(), "the section `gitops`".to_string()),
+            ParentSection::Section(name) => (config.sections.contains_key(name), format!("the section `{name}`")),
             ParentSection::Operator(name) => {
                 (config.operators.contains_key(&OperatorName::new(name)), format!("the operator `{name}`"))
             }
@@ -167,7 +173,7 @@ fn journal(mut section: Section<'_>, findings: &mut ErrorCollector) -> JournalCo
 fn operators(
     node: &YamlNode,
     folder: Option<&Path>,
-    known: KnownOperators<'_>,
+    known: Families,
     findings: &mut ErrorCollector,
 ) -> (BTreeMap<OperatorName, OperatorConfig>, Vec<PartEntry>) {
     let mut operators = BTreeMap::new();

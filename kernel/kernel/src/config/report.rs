@@ -64,16 +64,18 @@ impl fmt::Display for ConfigErrors {
 
 /// Problem with a value, without its position.
 #[derive(Clone, Debug)]
-pub(super) struct ConfigProblem {
+pub struct ConfigProblem {
     message: String,
     hint: Option<String>,
 }
 
 impl ConfigProblem {
+    /// Creates a problem without a hint.
     pub fn new(words: impl Into<String>) -> Self {
         Self { message: words.into(), hint: None }
     }
 
+    /// Sets the hint.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
@@ -99,11 +101,12 @@ pub(super) fn list_known(known: &[&str]) -> String {
 
 /// Collects the errors in a file.
 #[derive(Debug, Default)]
-pub(super) struct ErrorCollector {
+pub struct ErrorCollector {
     errors: Vec<ConfigError>,
 }
 
 impl ErrorCollector {
+    /// Adds a problem with its position and its path.
     pub fn add(&mut self, at: SourcePosition, path: &str, problem: ConfigProblem) {
         let ConfigProblem { message: words, hint } = problem;
         let path = path.to_string();
@@ -111,7 +114,7 @@ impl ErrorCollector {
     }
 
     /// Returns the collected errors; `None` if there are none.
-    pub fn into_errors(mut self, file: &str) -> Option<ConfigErrors> {
+    pub(super) fn into_errors(mut self, file: &str) -> Option<ConfigErrors> {
         self.errors.sort_by_key(|error| (error.line, error.column));
         let left_off = self.errors.len().saturating_sub(MAX_ERRORS);
         self.errors.truncate(MAX_ERRORS);
@@ -121,7 +124,7 @@ impl ErrorCollector {
 }
 
 /// Returns the known word that is most similar to `word`, if it is a likely typo of it.
-pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(crate) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let bare = |text: &str| -> Vec<char> {
         text.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
     };

@@ -10,7 +10,8 @@ use super::tree::{NodeContent, SourcePosition, YamlKey, YamlNode};
 const MAX_SHOWN_CHARS: usize = 64;
 
 /// Map with its path and the fields that were read.
-pub(super) struct Section<'n> {
+pub struct Section<'n> {
+    /// Position of the map.
     pub at: SourcePosition,
     path: String,
     entries: Vec<&'n (YamlKey, YamlNode)>,

@@ -3,24 +3,52 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::family::{OperatorFamily, PartOperator};
 use crate::limits::Limits;
+use crate::operator::Operator;
 use crate::topology::NamespaceMapping;
 
-const KNOWN: [&str; 3] = ["greeter", "flooder", "tenants"];
-const PARTS: [PartOperator<'_>; 3] = [
-    PartOperator { name: "tenants@", parent: ParentSection::Operator("tenants") },
-    PartOperator { name: "integrations@", parent: ParentSection::Integrations },
-    PartOperator { name: "gitops-tenants", parent: ParentSection::Gitops },
-];
+/// Family with an operator of several instances, and with a section of one field.
+struct TenantsFamily;
+
+impl OperatorFamily for TenantsFamily {
+    fn operators(&self) -> &[&'static str] {
+        &["greeter", "flooder", "tenants"]
+    }
+
+    fn samples(&self) -> &[&'static str] {
+        &["rogue"]
+    }
+
+    fn parts(&self) -> &[PartOperator] {
+        &[
+            PartOperator { name: "tenants@", parent: ParentSection::Operator("tenants") },
+            PartOperator { name: "quotas@", parent: ParentSection::Section("quotas") },
+        ]
+    }
+
+    fn section(&self) -> Option<SectionReader> {
+        let read: fn(&mut Section<'_>, Option<&Path>, &mut ErrorCollector) -> _ =
+            |section, _, findings| section.take("source", findings, value::text).map(SectionConfig::new);
+        Some(SectionReader { name: "quotas", read })
+    }
+
+    fn operator(&self, _name: &str) -> Option<Arc<dyn Operator>> {
+        None
+    }
+}
+
+const FAMILIES: Families = Families(&[&TenantsFamily]);
 const FILE: &str = "switchboard.yaml";
 
 fn parse(text: &str) -> Result<Config, ConfigErrors> {
-    Config::parse(FILE, text, KnownOperators { operators: &KNOWN, samples: &["rogue"], parts: &PARTS })
+    Config::parse(FILE, text, FAMILIES)
 }
 
 fn problems(text: &str) -> String {
@@ -70,132 +98,7 @@ hint: did you mean `debounce`?";
 #[test]
 fn an_empty_file_is_the_default() {
     for text in ["", "\n", "# nothing\n", "---\n", "{}", "\u{feff}", "operators:\nclusters: {}\nlimits:\n"] {
-        assert_eq!(parse(text).unwrap(), Config::default(), "{text:?}");
-    }
-}
-
-#[test]
-fn the_example_of_the_reference_is_read() {
-    let document = include_str!("../../../../docs/reference/configuration.md");
-    let example = document.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
-    let config = parse(example).unwrap();
-    assert_eq!(config.operators.len(), 3);
-    // The example contains every field, so that the reference is complete and correct.
-    for field in FIELDS {
-        let key = field.rsplit('.').next().unwrap();
-        assert!(example.contains(&format!("{key}:")), "the example does not show `{field}`");
-        assert!(document.contains(&format!("| `{field}` |")), "the reference has no row for `{field}`");
-    }
-}
-
-/// All fields.
-const FIELDS: [&str; 75] = [
-    "gitops.backend",
-    "gitops.agent",
-    "gitops.database",
-    "gitops.credentialsKeyFile",
-    "gitops.plaintextCredentials",
-    "gitops.namespace",
-    "gitops.isolation",
-    "gitops.sharedDatabase",
-    "gitops.webhookSecretFile",
-    "gitops.limits",
-    "clusters",
-    "clusters.*.kubeconfig",
-    "clusters.*.context",
-    "topology.configuration",
-    "topology.management",
-    "topology.userWorkload",
-    "topology.namespaces.configuration",
-    "topology.namespaces.management",
-    "topology.namespaces.userWorkload",
-    "topology.namespaces.*.prefix",
-    "topology.namespaces.*.named",
-    "topology.namespaces",
-    "limits.maxConcurrent",
-    "limits.requestsPerSecond",
-    "limits.processMemory",
-    "journal.maxBytes",
-    "journal.maxAge",
-    "listen",
-    "console.address",
-    "console.hosts",
-    "operators",
-    "operators.*.enabled",
-    "operators.*.debounce",
-    "operators.*.coolDown",
-    "operators.*.writesPerSecond",
-    "operators.*.writesPerMinute",
-    "operators.*.resync",
-    "operators.*.backoff.first",
-    "operators.*.backoff.max",
-    "operators.*.timeout",
-    "operators.*.maxConcurrent",
-    "operators.*.memory",
-    "operators.*.serviceAccount",
-    "operators.*.settings",
-    "operators.*.limits",
-    "operators.*.name",
-    "operators.*.command",
-    "operators.*.live",
-    "operators.*.env",
-    "operators.*.files",
-    "operators.*.egress",
-    "operators.*.controllers",
-    "operators.*.sandbox",
-    "operators.*.disk",
-    "operators.*.processes",
-    "integrations.source",
-    "integrations.authorization",
-    "integrations.interval",
-    "integrations.environment",
-    "integrations.upstream",
-    "integrations.image",
-    "integrations.imageTagFromRef",
-    "integrations.commits",
-    "integrations.chart",
-    "integrations.options",
-    "integrations.compat",
-    "integrations.takeOver",
-    "integrations.deleteShare",
-    "integrations.deleteFloor",
-    "integrations.allowDeletes",
-    "integrations.shardLabels",
-    "integrations.tokens",
-    "integrations.tokenNamespace",
-    "integrations.limits",
-    "topology",
-];
-
-#[test]
-fn the_reference_knows_every_field() {
-    let sections = [
-        ("", "zzzzzzzzz: 1"),
-        ("clusters.*.", "clusters: {a: {zzzzzzzzz: 1}}"),
-        ("topology.", "topology: {zzzzzzzzz: 1}"),
-        ("topology.namespaces.", "topology: {namespaces: {zzzzzzzzz: 1}}"),
-        ("topology.namespaces.*.", "topology: {namespaces: {management: {zzzzzzzzz: 1}}}"),
-        ("limits.", "limits: {zzzzzzzzz: 1}"),
-        ("journal.", "journal: {zzzzzzzzz: 1}"),
-        ("integrations.", "integrations: {source: x, zzzzzzzzz: 1}"),
-        ("operators.*.", "integrations: {source: x, limits: {zzzzzzzzz: 1}}"),
-        ("gitops.", "gitops: {zzzzzzzzz: 1}"),
-        ("operators.*.", "gitops: {limits: {zzzzzzzzz: 1}}"),
-        ("operators.*.", "gitops: {}\noperators: {gitops-tenants: {zzzzzzzzz: 1}}"),
-        ("operators.*.", "operators: {greeter: {zzzzzzzzz: 1}}"),
-        ("operators.*.", "operators: [{name: greeter, zzzzzzzzz: 1}]"),
-        ("operators.*.", "operators: {greeter: {limits: {zzzzzzzzz: 1}}}"),
-        ("operators.*.backoff.", "operators: {greeter: {backoff: {zzzzzzzzz: 1}}}"),
-    ];
-    for (section, text) in sections {
-        let hint = parse(text).unwrap_err().errors.remove(0).hint.unwrap();
-        let named = hint.strip_prefix("valid names: ").unwrap().split(", ");
-        // A hint lists only as many words as fit.
-        for field in named.filter(|field| !field.starts_with("and ")) {
-            let path = format!("{section}{field}");
-            let inner = format!("{path}.");
-            assert!(FIELDS.iter().any(|f| *f == path || f.starts_with(&inner)), "FIELDS lacks `{path}`");
-        }
+        assert_eq!(parse(text).unwrap(), Config { families: FAMILIES, ..Config::default() }, "{text:?}");
     }
 }
 
@@ -203,15 +106,16 @@ fn the_reference_knows_every_field() {
 fn hints_are_bounded_and_printable() {
     let clusters: String = (0..1000).map(|i| format!("  \"c{i}\\e\\n\": {{}}\n")).collect();
     let text = format!("clusters:\n{clusters}topology: {{configuration: quite-another}}");
-    let errors = Config::parse(FILE, &text, KnownOperators::default()).unwrap_err();
+    let errors = Config::parse(FILE, &text, Families::default()).unwrap_err();
     assert_eq!(errors.errors.len(), MAX_ERRORS);
     let text = "clusters: {a: , \"b\\e\": }\ntopology: {configuration: quite-another}";
     let shown = problems(text);
     assert!(shown.contains(r#"valid names: a, "b\x1b""#), "{shown}");
     let many: Vec<String> = (0..30).map(|i| format!("operator-number-{i}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let shown = Config::parse(FILE, "operators: {x: }", KnownOperators::only(&many)).unwrap_err().to_string();
-    assert!(shown.ends_with("operator-number-19, and 10 more"), "{shown}");
+    let shown = ConfigProblem::new("unknown operator").suggest("x", &many);
+    let shown = format!("{shown:?}");
+    assert!(shown.contains("operator-number-19, and 10 more"), "{shown}");
 }
 
 #[test]
@@ -284,9 +188,7 @@ fn scalars_mean_what_they_mean_elsewhere() {
 fn relative_paths_count_from_the_file() {
     let text = "clusters: {a: {kubeconfig: k/config}}";
     let at = |file| {
-        Config::parse(file, text, KnownOperators::default()).unwrap().clusters[&ClusterName::new("a")]
-            .kubeconfig
-            .clone()
+        Config::parse(file, text, Families::default()).unwrap().clusters[&ClusterName::new("a")].kubeconfig.clone()
     };
     assert_eq!(at("switchboard.yaml"), Some("k/config".into()));
     assert_eq!(at("/etc/sb/switchboard.yaml"), Some("/etc/sb/k/config".into()));
@@ -382,7 +284,7 @@ fn settings_that_change_without_a_restart() {
 #[test]
 fn limits_of_parts_are_set_for_the_parent_or_for_one() {
     let text = "operators:\n  tenants: {coolDown: 3s}\n  tenants@east: {coolDown: 4s, limits: {resync: never}}
-integrations: {source: x, limits: {debounce: 5s, backoff: {first: 2s}}}\ngitops: {limits: {timeout: 7s}}\n";
+quotas: {source: x, limits: {debounce: 5s, backoff: {first: 2s}}}\n";
     let config = parse(text).unwrap();
     assert_eq!(config.operators.len(), 1, "a part is hosted with the whole, and not by its entry");
     let own = Limits { backoff_max: Duration::from_secs(1), max_concurrent: 9, ..Limits::default() };
@@ -391,25 +293,26 @@ integrations: {source: x, limits: {debounce: 5s, backoff: {first: 2s}}}\ngitops:
     let (east, west) = (of("tenants@east", whole), of("tenants@west", whole));
     assert_eq!((east.cool_down.as_secs(), west.cool_down.as_secs()), (4, 3));
     assert_eq!((east.resync, west.resync, east.max_concurrent), (None, own.resync, 9));
-    let integrations = of("integrations@east", ParentSection::Integrations);
-    assert_eq!((integrations.debounce.as_secs(), integrations.backoff_max.as_secs()), (5, 2), "what is said counts");
-    assert_eq!(of("gitops-tenants", ParentSection::Gitops).timeout.as_secs(), 7);
-    let changed = parse(&text.replace("5s", "6s").replace("7s", "8s")).unwrap();
+    let quotas = of("quotas@east", ParentSection::Section("quotas"));
+    assert_eq!((quotas.debounce.as_secs(), quotas.backoff_max.as_secs()), (5, 2), "what is said counts");
+    assert_eq!(config.section::<String>().map(String::as_str), Some("x"));
+    let changed = parse(&text.replace("5s", "6s")).unwrap();
     assert!(config.changes(&changed).needs_restart.is_empty(), "{:?}", config.changes(&changed));
+    let changed = parse(&text.replace("source: x", "source: y")).unwrap();
+    assert_eq!(config.changes(&changed).needs_restart, ["`quotas` changed"]);
 }
 
 #[test]
 fn a_part_without_its_parent_section_is_refused() {
     for (text, words) in [
         (
-            "operators: {integrations@east: {}}",
-            ":1:13: operators.\"integrations@east\": belongs to the section `integrations`, which is not in this file",
+            "operators: {quotas@east: {}}",
+            ":1:13: operators.\"quotas@east\": belongs to the section `quotas`, which is not in this file",
         ),
-        ("operators: {gitops-tenants: {}}", "belongs to the section `gitops`, which is not in this file"),
         ("operators: {tenants@east: {}}", "belongs to the operator `tenants`"),
         ("operators: {tenants: , tenants@east: {enabled: off}}", "\"tenants@east\".enabled: unknown field"),
         ("operators: {tenants: , tenants@: {}}", "unknown operator"),
-        ("operators: {gitops: {}}", "hint: configure it in the section `gitops`, beside `operators`"),
+        ("operators: {quotas: {}}", "hint: configure it in the section `quotas`, beside `operators`"),
     ] {
         let told = problems(text);
         assert!(told.contains(words), "{told}");
@@ -420,7 +323,7 @@ fn a_part_without_its_parent_section_is_refused() {
 fn samples_are_known_and_not_recommended() {
     assert!(parse("operators: {rogue: {}}").is_ok());
     assert!(problems("operators: {roguee: {}}").ends_with("did you mean `rogue`?"));
-    assert!(problems("operators: {zzzzzzzzz: {}}").ends_with("valid names: greeter, flooder, tenants"));
+    assert!(problems("operators: {zzzzzzzzz: {}}").ends_with("valid names: flooder, greeter, tenants"));
 }
 
 #[test]

@@ -21,22 +21,28 @@ const MAX_MEANING_BYTES: usize = 64;
 
 /// Position in the file, counted from one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SourcePosition {
+pub struct SourcePosition {
+    /// Line.
     pub line: usize,
+    /// Column.
     pub column: usize,
 }
 
 /// Value with its position.
 #[derive(Clone, Debug)]
-pub(super) struct YamlNode {
+pub struct YamlNode {
+    /// Position of the value.
     pub at: SourcePosition,
+    /// Content of the value.
     pub content: NodeContent,
 }
 
 /// Content of a node.
 #[derive(Clone, Debug)]
-pub(super) enum NodeContent {
+pub enum NodeContent {
+    /// Text, number, boolean or null.
     Scalar(Value),
+    /// Items in the order of the file.
     List(Vec<YamlNode>),
     /// Entries in the order of the file; each key once.
     Map(Vec<(YamlKey, YamlNode)>),
@@ -44,8 +50,10 @@ pub(super) enum NodeContent {
 
 /// Key with its position.
 #[derive(Clone, Debug)]
-pub(super) struct YamlKey {
+pub struct YamlKey {
+    /// Position of the key.
     pub at: SourcePosition,
+    /// Text of the key.
     pub name: String,
 }
 

@@ -15,19 +15,19 @@ use super::section::display_value;
 use crate::operator::ServiceAccount;
 
 /// Result of reading a value.
-pub(super) type ValueResult<T> = Result<T, ConfigProblem>;
+pub type ValueResult<T> = Result<T, ConfigProblem>;
 
 fn type_mismatch(what: &str, value: &Value) -> ConfigProblem {
     ConfigProblem::new(format!("must be {what}, not {}", display_value(value)))
 }
 
 /// Reads a boolean.
-pub(super) fn boolean(value: &Value) -> ValueResult<bool> {
+pub fn boolean(value: &Value) -> ValueResult<bool> {
     value.as_bool().ok_or_else(|| type_mismatch("true or false", value))
 }
 
 /// Reads a non-empty text.
-pub(super) fn text(value: &Value) -> ValueResult<String> {
+pub fn text(value: &Value) -> ValueResult<String> {
     match value {
         Value::String(text) if text.is_empty() => Err(ConfigProblem::new("must not be empty")),
         Value::String(text) => Ok(text.clone()),
@@ -39,7 +39,7 @@ pub(super) fn text(value: &Value) -> ValueResult<String> {
 }
 
 /// Reads a whole number.
-pub(super) fn count(value: &Value, bounds: RangeInclusive<u32>) -> ValueResult<u32> {
+pub fn count(value: &Value, bounds: RangeInclusive<u32>) -> ValueResult<u32> {
     let whole = value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
     let number = whole.ok_or_else(|| {
         let problem = type_mismatch("a whole number", value);
@@ -51,7 +51,7 @@ pub(super) fn count(value: &Value, bounds: RangeInclusive<u32>) -> ValueResult<u
 }
 
 /// Reads a duration.
-pub(super) fn span(value: &Value, bounds: RangeInclusive<Duration>) -> ValueResult<Duration> {
+pub fn span(value: &Value, bounds: RangeInclusive<Duration>) -> ValueResult<Duration> {
     let read = match value {
         Value::String(text) => duration::parse(text),
         Value::Number(number) => duration::parse(&number.to_string()),
@@ -62,7 +62,7 @@ pub(super) fn span(value: &Value, bounds: RangeInclusive<Duration>) -> ValueResu
 }
 
 /// Reads a number of bytes.
-pub(super) fn bytes(value: &Value, bounds: RangeInclusive<u64>) -> ValueResult<u64> {
+pub fn bytes(value: &Value, bounds: RangeInclusive<u64>) -> ValueResult<u64> {
     let hint = "write it as `64Mi`, `1Gi` or a number of bytes";
     if !matches!(value, Value::String(_) | Value::Number(_)) {
         return Err(type_mismatch("a number of bytes", value).hint(hint));
@@ -99,7 +99,7 @@ fn suggest_unit(text: &str) -> Option<String> {
 }
 
 /// Formats a number of bytes as it is written in the file.
-pub(super) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     let units = [(1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
     let whole = units.iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
     whole.map_or(bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
@@ -111,7 +111,7 @@ fn out_of_range(found: impl ToString, low: impl ToString, high: impl ToString) -
 }
 
 /// Reads a listen address; `off` is `None`.
-pub(super) fn listen(value: &Value) -> ValueResult<Option<SocketAddr>> {
+pub fn listen(value: &Value) -> ValueResult<Option<SocketAddr>> {
     let refused = |hint: String| Err(type_mismatch("an address with a port", value).hint(hint));
     match value {
         Value::Bool(false) => Ok(None),
@@ -134,7 +134,7 @@ pub(super) fn listen(value: &Value) -> ValueResult<Option<SocketAddr>> {
 }
 
 /// Reads a file path, relative to `folder`.
-pub(super) fn path(value: &Value, folder: Option<&std::path::Path>) -> ValueResult<PathBuf> {
+pub fn path(value: &Value, folder: Option<&std::path::Path>) -> ValueResult<PathBuf> {
     let text = text(value)?;
     if text.starts_with('~') {
         return Err(
@@ -145,7 +145,7 @@ pub(super) fn path(value: &Value, folder: Option<&std::path::Path>) -> ValueResu
 }
 
 /// Reads a service account as `namespace/name`.
-pub(super) fn service_account(value: &Value) -> ValueResult<ServiceAccount> {
+pub fn service_account(value: &Value) -> ValueResult<ServiceAccount> {
     let text = text(value)?;
     let hint = "write it as `namespace/name`";
     let Some((namespace, name)) = text.split_once('/') else {

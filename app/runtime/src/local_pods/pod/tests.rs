@@ -1,13 +1,14 @@
 #![allow(clippy::unwrap_used)]
 
-use switchboard_kernel::config::KnownOperators;
+use switchboard_kernel::family::Families;
+use switchboard_plugs::family::PlugsFamily;
 
 use super::*;
 
 fn commands() -> ImageCommands {
     let text = "operators:\n  plugs:\n    settings:\n      commands:\n        apparatus:1: [serve, --quiet]\n        short: serve\n";
     ImageCommands::of(
-        &Config::parse("switchboard.yaml", text, KnownOperators::only(&["plugs"])).unwrap(),
+        &Config::parse("switchboard.yaml", text, Families(&[&PlugsFamily])).unwrap(),
         Path::new("/etc/board"),
     )
     .unwrap()
@@ -59,10 +60,7 @@ fn ended_pod_is_left_to_its_owner() {
 fn invalid_mapping_is_named() {
     let parse = |commands: &str| {
         let text = format!("operators:\n  plugs:\n    settings:\n      commands: {commands}\n");
-        ImageCommands::of(
-            &Config::parse("switchboard.yaml", &text, KnownOperators::only(&["plugs"])).unwrap(),
-            Path::new("/"),
-        )
+        ImageCommands::of(&Config::parse("switchboard.yaml", &text, Families(&[&PlugsFamily])).unwrap(), Path::new("/"))
     };
     assert!(parse("{a: []}").unwrap_err().to_string().starts_with("operators.plugs.settings.commands.a must be"));
     assert!(parse("[a]").unwrap_err().to_string().starts_with("operators.plugs.settings.commands must be a map"));

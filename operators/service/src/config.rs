@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::limits::{self, LimitsConfig};
-use super::report::ErrorCollector;
-use super::section::Section;
-use super::value;
+use switchboard_kernel::config::{ErrorCollector, Section, SectionConfig, value};
 
 /// Default of [`GitopsConfig::namespace`], as in managed-gitops.
 pub const GITOPS_NAMESPACE: &str = "gitops-service-argocd";
@@ -33,8 +30,6 @@ pub struct GitopsConfig {
     pub shared_database: bool,
     /// File with the secret that signs webhook events of git servers for all tenants; unsigned events are ignored.
     pub webhook_secret_file: Option<PathBuf>,
-    /// Limits of each of its operators.
-    pub limits: LimitsConfig,
 }
 
 /// Source of an option, so that a hint can name the field or flag to change.
@@ -70,12 +65,16 @@ impl Default for GitopsConfig {
             isolation: true,
             shared_database: false,
             webhook_secret_file: None,
-            limits: LimitsConfig::default(),
         }
     }
 }
 
-pub(super) fn gitops(mut section: Section<'_>, folder: Option<&Path>, findings: &mut ErrorCollector) -> GitopsConfig {
+/// Reads the section.
+pub(crate) fn read(
+    section: &mut Section<'_>,
+    folder: Option<&Path>,
+    findings: &mut ErrorCollector,
+) -> Option<SectionConfig> {
     let mut config = GitopsConfig::default();
     section.set("backend", &mut config.backend, findings, value::boolean);
     section.set("agent", &mut config.agent, findings, value::boolean);
@@ -86,28 +85,32 @@ pub(super) fn gitops(mut section: Section<'_>, folder: Option<&Path>, findings: 
     section.set("isolation", &mut config.isolation, findings, value::boolean);
     section.set("sharedDatabase", &mut config.shared_database, findings, value::boolean);
     config.webhook_secret_file = section.take("webhookSecretFile", findings, |v| value::path(v, folder));
-    limits::nested(&mut section, &mut config.limits, findings);
-    section.close(findings);
-    config
+    Some(SectionConfig::new(config))
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use switchboard_kernel::config::{Config, ConfigErrors};
+    use switchboard_kernel::family::Families;
+
     use super::*;
-    use crate::config::{Config, KnownOperators};
+    use crate::family::GitopsFamily;
+
+    fn parse(file: &str, text: &str) -> Result<Option<GitopsConfig>, ConfigErrors> {
+        Config::parse(file, text, Families(&[&GitopsFamily])).map(|config| config.section().cloned())
+    }
 
     #[test]
     fn a_section_is_read_and_an_empty_one_means_everything() {
         let text = "gitops:\n  agent: false\n  database: 'postgres://db/gitops'\n  credentialsKeyFile: keys\n";
-        let config = Config::parse("dir/switchboard.yaml", text, KnownOperators::default()).unwrap().gitops.unwrap();
+        let config = parse("dir/switchboard.yaml", text).unwrap().unwrap();
         assert_eq!((config.backend, config.agent), (true, false));
         assert_eq!(config.credentials_key_file, Some("dir/keys".into()));
-        let empty = Config::parse("s", "gitops: {}\n", KnownOperators::default()).unwrap().gitops.unwrap();
-        assert_eq!(empty, GitopsConfig::default());
-        assert_eq!(Config::parse("s", "{}\n", KnownOperators::default()).unwrap().gitops, None);
-        let error = Config::parse("s", "gitops: {agnet: true}\n", KnownOperators::default()).unwrap_err().to_string();
-        assert!(error.contains("agnet"), "{error}");
+        assert_eq!(parse("s", "gitops: {}\n").unwrap(), Some(GitopsConfig::default()));
+        assert_eq!(parse("s", "{}\n").unwrap(), None);
+        let error = parse("s", "gitops: {agnet: true}\n").unwrap_err().to_string();
+        assert!(error.ends_with("hint: did you mean `agent`?"), "{error}");
     }
 }

@@ -6,11 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-
-use super::limits::{self, LimitsConfig};
-use super::report::{ConfigProblem, ErrorCollector};
-use super::section::Section;
-use super::value;
+use switchboard_kernel::config::{ConfigProblem, ErrorCollector, Section, SectionConfig, value};
 
 /// Default of [`IntegrationsConfig::interval`].
 pub const INTEGRATIONS_INTERVAL: Duration = Duration::from_secs(60);
@@ -58,8 +54,6 @@ pub struct IntegrationsConfig {
     pub tokens: Option<PathBuf>,
     /// Namespace of the configuration cluster with cluster tokens as Secrets.
     pub token_namespace: Option<String>,
-    /// Limits of each of its operators, `integrations@CLUSTER`.
-    pub limits: LimitsConfig,
 }
 
 /// Location of the data.
@@ -71,15 +65,14 @@ pub enum IntegrationsSource {
     Server(String),
 }
 
-pub(super) fn integrations(
-    mut section: Section<'_>,
+/// Reads the section.
+pub(crate) fn read(
+    section: &mut Section<'_>,
     folder: Option<&Path>,
     findings: &mut ErrorCollector,
-) -> Option<IntegrationsConfig> {
+) -> Option<SectionConfig> {
     let at = section.at;
     let path = |v: &Value| value::path(v, folder);
-    let mut said = LimitsConfig::default();
-    limits::nested(&mut section, &mut said, findings);
     let source = section.take("source", findings, |v| source(v, folder));
     let config = IntegrationsConfig {
         source: source.clone().unwrap_or(IntegrationsSource::Path(PathBuf::new())),
@@ -88,8 +81,8 @@ pub(super) fn integrations(
         environment: section.take("environment", findings, value::text),
         upstream: section.take("upstream", findings, value::text),
         image: section.take("image", findings, value::text),
-        image_tag_from_ref: text_map(&mut section, "imageTagFromRef", findings),
-        commits: text_map(&mut section, "commits", findings),
+        image_tag_from_ref: text_map(section, "imageTagFromRef", findings),
+        commits: text_map(section, "commits", findings),
         chart: section.take("chart", findings, path),
         options: section.take("options", findings, path),
         compat: section.take("compat", findings, value::boolean).unwrap_or_default(),
@@ -100,7 +93,6 @@ pub(super) fn integrations(
         shard_labels: section.take("shardLabels", findings, value::boolean).unwrap_or_default(),
         tokens: section.take("tokens", findings, path),
         token_namespace: section.take("tokenNamespace", findings, value::text),
-        limits: said,
     };
     if source.is_none() && section.node("source").is_none() {
         let problem = ConfigProblem::new("has no `source`");
@@ -110,8 +102,7 @@ pub(super) fn integrations(
             problem.hint("set a directory, a bundle, or the address of a qontract-server"),
         );
     }
-    section.close(findings);
-    source.map(|_| config)
+    source.map(|_| SectionConfig::new(config))
 }
 
 fn source(value: &Value, folder: Option<&Path>) -> Result<IntegrationsSource, ConfigProblem> {
@@ -139,26 +130,32 @@ fn text_map(section: &mut Section<'_>, name: &'static str, findings: &mut ErrorC
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use switchboard_kernel::config::{Config, ConfigErrors};
+    use switchboard_kernel::family::Families;
+
     use super::*;
-    use crate::config::{Config, KnownOperators};
+    use crate::family::IntegrationsFamily;
+
+    fn parse(file: &str, text: &str) -> Result<IntegrationsConfig, ConfigErrors> {
+        let config = Config::parse(file, text, Families(&[&IntegrationsFamily]))?;
+        Ok(config.section::<IntegrationsConfig>().unwrap().clone())
+    }
 
     #[test]
     fn a_section_is_read_with_paths_from_the_files_folder() {
         let text = "integrations:\n  source: data\n  interval: 5s\n  environment: stage\n  imageTagFromRef: {stage: main}\n  commits: {main: abc}\n  deleteFloor: 0\n  compat: true\n";
-        let config =
-            Config::parse("dir/switchboard.yaml", text, KnownOperators::default()).unwrap().integrations.unwrap();
+        let config = parse("dir/switchboard.yaml", text).unwrap();
         assert_eq!(config.source, IntegrationsSource::Path("dir/data".into()));
         assert_eq!((config.interval, config.compat, config.adopt), (Duration::from_secs(5), true, false));
         assert_eq!((&*config.image_tag_from_ref["stage"], &*config.commits["main"]), ("main", "abc"));
         assert_eq!((config.delete_floor, config.delete_share, config.shard_labels), (Some(0), None, false));
-        let server =
-            Config::parse("s", "integrations: {source: 'https://example/graphql'}", KnownOperators::default()).unwrap();
-        assert_eq!(server.integrations.unwrap().source, IntegrationsSource::Server("https://example/graphql".into()));
+        let server = parse("s", "integrations: {source: 'https://example/graphql'}").unwrap();
+        assert_eq!(server.source, IntegrationsSource::Server("https://example/graphql".into()));
     }
 
     #[test]
     fn missing_and_unknown_fields_are_reported() {
-        let error = |text: &str| Config::parse("s.yaml", text, KnownOperators::default()).unwrap_err().to_string();
+        let error = |text: &str| parse("s.yaml", text).unwrap_err().to_string();
         assert!(error("integrations: {interval: 5s}").contains("has no `source`"));
         assert!(error("integrations: {source: x, sauce: y}").contains("sauce"));
     }
