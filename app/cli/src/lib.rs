@@ -136,7 +136,7 @@ pub fn main(operators: Vec<Arc<dyn Operator>>) -> ExitCode {
     if let Some(code) = switchboard_sandbox::launcher_main(std::env::args_os()) {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
-    if let Err(error) = own_operators::register(operators, &std::env::args().next().unwrap_or_default()) {
+    if let Err(error) = own_operators::register(operators, &std::env::args_os().next().unwrap_or_default()) {
         return failure::report(&error);
     }
     let arguments = match usage::parse(std::env::args_os()) {

@@ -1,7 +1,8 @@
 //! Name of an operator of this binary as an argument.
 
-use crate::own_operators::families;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+
+use crate::own_operators::families;
 
 /// Parses the name of an operator. Samples are accepted, but not listed in help and completion: they misbehave on
 /// purpose, for tests.

@@ -1,5 +1,6 @@
 //! Operators that the author of a binary adds to the built-in ones.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -41,7 +42,7 @@ pub fn families() -> Families {
 }
 
 /// Adds the operators of the author. Called once, before a command runs.
-pub fn register(operators: Vec<Arc<dyn Operator>>, called: &str) -> Result<(), NameInUse> {
+pub fn register(operators: Vec<Arc<dyn Operator>>, called: &OsStr) -> Result<(), NameInUse> {
     if operators.is_empty() {
         return Ok(());
     }

@@ -33,7 +33,7 @@ pub struct Up {
     /// Additional logical cluster, with its own context in the kubeconfig; may be repeated
     #[arg(long, value_name = "NAME", value_parser = cluster_name)]
     cluster: Vec<String>,
-    /// Configuration file with operators and limits [default: the operators of an own binary, or the sample operator]
+    /// Configuration file with operators and limits [default: own operators, or the sample operator]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Example to apply once the cluster is ready; may be repeated
