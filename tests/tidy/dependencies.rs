@@ -13,6 +13,7 @@ use crate::{EXAMPLES, crates, none, root};
 const FEATURES_ONLY: &[(&str, &str, &str)] = &[
     ("kubernetes/cluster", "k8s-openapi", "kube compiles only with a Kubernetes version, which this crate selects"),
     ("examples/dns-records", "k8s-openapi", "named by the code of kube's derive"),
+    ("examples/dns-records", "serde_json", "named by the code of kube's derive"),
 ];
 
 /// A manifest, and the folders with the sources of its dependency tables.
