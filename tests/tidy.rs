@@ -65,6 +65,8 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("helm/chart", &["object", "template"]),
     ("kernel/kernel", &["object"]),
     ("kernel/probe", &["object", "cluster", "kernel"]),
+    ("kernel/sql", &[]),
+    ("kernel/http", &["object", "kernel"]),
     ("hosting/gather", &["object"]),
     ("hosting/sandbox", &[]),
     ("hosting/hosted", &["object", "gather", "kernel", "sandbox"]),
@@ -72,11 +74,8 @@ const BORDERS: &[(&str, &[&str])] = &[
     ("operators/integrations", &["object", "chart", "kernel"]),
     ("operators/git", &[]),
     ("operators/engine", &["object", "chart", "git", "kernel"]),
-    ("operators/ledger", &[]),
-    ("operators/gitops", &["object", "git", "ledger"]),
-    ("operators/service", &["object", "kernel", "ledger", "gitops"]),
-    ("app/rest", &["object", "gitops", "ledger"]),
-    ("app/console", &["object", "kernel", "plugs", "integrations", "gitops", "rest"]),
+    ("operators/gitops", &["object", "kernel", "sql", "http", "git"]),
+    ("app/console", &["object", "kernel", "http", "plugs", "integrations", "gitops"]),
     (
         "app/runtime",
         &[
@@ -93,9 +92,8 @@ const BORDERS: &[(&str, &[&str])] = &[
             "engine",
             "git",
             "gitops",
-            "ledger",
-            "rest",
-            "service",
+            "sql",
+            "http",
             "greeter",
             "rogue",
         ],
@@ -116,9 +114,9 @@ const BORDERS: &[(&str, &[&str])] = &[
             "chart",
             "git",
             "gitops",
-            "ledger",
+            "sql",
+            "http",
             "runtime",
-            "service",
         ],
     ),
     ("app/sdk", &["cli", "kernel", "probe"]),
@@ -242,11 +240,32 @@ fn modules_are_nouns_of_the_domain() {
 /// The kernel's modules that touch the world; all others of it decide.
 const SHELL: &[&str] = &["applier", "host", "journal", "listener", "rate_limiter", "watch"];
 
+/// The modules of the GitOps Service that touch the world; all others of it decide.
+const GITOPS_SHELL: &[&str] = &[
+    "agent/row_events",
+    "argocd/engine_client",
+    "backend",
+    "backup/adoption",
+    "deployment/failed_deployments",
+    "environment/cluster",
+    "external_checks",
+    "family",
+    "instance/fleet",
+    "metrics",
+    "moves/execution",
+    "network",
+    "operation/open_operations",
+    "operation/upkeep",
+    "store",
+    "tenant/settled_namespaces",
+];
+
 fn decides(path: &Path) -> bool {
+    if let Ok(module) = path.strip_prefix("operators/gitops/src") {
+        return !GITOPS_SHELL.iter().any(|shell| module.with_extension("").starts_with(shell));
+    }
     let Ok(module) = path.strip_prefix("kernel/kernel/src") else {
-        return ["operators/gitops/src", "kubernetes/object/src", "helm/template/src", "examples"]
-            .iter()
-            .any(|pure| path.starts_with(pure));
+        return ["kubernetes/object/src", "helm/template/src", "examples"].iter().any(|pure| path.starts_with(pure));
     };
     let top = module.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
     !top.is_some_and(|top| SHELL.contains(&top.trim_end_matches(".rs")))

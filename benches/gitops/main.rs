@@ -24,7 +24,7 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use progress::{applications, until_deployed, until_idle};
 use serde_json::json;
-use switchboard_ledger::postgres_server::PostgresServer;
+use switchboard_sql::postgres_server::PostgresServer;
 use switchboard_suite::process::{UpProcess, binary};
 use switchboard_suite::real::RealCluster;
 use work::{WorkCounters, transactions};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use switchboard_ledger::postgres_server::PostgresServer;
+use switchboard_sql::postgres_server::PostgresServer;
 
 use super::{BenchServers, DATABASE};
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use regex::Regex;
+use switchboard_gitops::credential::kind::{VALID_CREDENTIAL, VALID_URL};
+use switchboard_gitops::environment::kind::{CONDITION, EnvironmentReason};
 use switchboard_gitops::kinds::condition::ERROR_OCCURRED;
-use switchboard_gitops::kinds::credential::{VALID_CREDENTIAL, VALID_URL};
-use switchboard_gitops::kinds::environment::{CONDITION, EnvironmentReason};
 use switchboard_kernel::explain::describe_wait;
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::state::{OperatorPause, Wait};
@@ -28,7 +28,7 @@ const CONDITIONS: [&str; 9] = [
     "operators/plugs/src/socket.rs",
     "operators/plugs/src/socket/calls.rs",
     "operators/plugs/src/socket/summary.rs",
-    "operators/gitops/src/kinds/credential.rs",
+    "operators/gitops/src/credential/kind.rs",
 ];
 /// Other words in the same form: kinds, values of fields, and the reason of success.
 const NO_REASONS: [&str; 6] =

@@ -12,9 +12,9 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use switchboard_ledger::postgres_server::PostgresServer;
-use switchboard_ledger::rows::{ApiToDatabase, Application, Operation, RepositoryCredentials};
-use switchboard_ledger::{Address, Filter, Ledger, Row, Sealer};
+use switchboard_gitops::rows::{ApiToDatabase, Application, Operation, RepositoryCredentials};
+use switchboard_sql::postgres_server::PostgresServer;
+use switchboard_sql::{Address, Filter, Ledger, Row, Sealer};
 use switchboard_suite::process::binary;
 use switchboard_suite::real::RealCluster;
 
@@ -75,7 +75,8 @@ impl GitopsFixture {
                 .arg("-f")
                 .arg(own),
         );
-        let ledger = Ledger::open(&Address::parse(&url).unwrap(), Sealer::plain()).await.unwrap();
+        let ledger =
+            Ledger::open(&switchboard_gitops::SCHEMA, &Address::parse(&url).unwrap(), Sealer::plain()).await.unwrap();
         let kubelet = DeploymentKubelet::start(client.clone());
         let mut stage = GitopsFixture {
             argocd: vec![],

@@ -12,7 +12,7 @@ use super::kubelet::BROKEN;
 use super::moves::move_placements;
 use super::roles::{KillTarget, RoleProcesses};
 use super::tenants::{check_deleted_namespace, check_nothing_left};
-use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
+use switchboard_gitops::rows::{Application, RepositoryCredentials, SyncOperation};
 
 pub const GITOPS: &str = "managed-gitops.redhat.com/v1alpha1";
 pub const DEPLOYMENT: &str = "GitOpsDeployment";

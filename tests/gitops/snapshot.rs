@@ -7,11 +7,11 @@ use kube::Client;
 use kube::api::{DynamicObject, ListParams};
 use kube::core::ApiResource;
 use kube::discovery::{Discovery, verbs};
-use switchboard_ledger::ids::OperationState;
-use switchboard_ledger::rows::fleet::{self, Member, Move, Placement};
-use switchboard_ledger::rows::tenant_clusters::{self, ServiceAccount, TenantCluster};
-use switchboard_ledger::rows::*;
-use switchboard_ledger::{Filter, Ledger, Row};
+use switchboard_gitops::ids::OperationState;
+use switchboard_gitops::rows::fleet::{self, Member, Move, Placement};
+use switchboard_gitops::rows::tenant_clusters::{self, ServiceAccount, TenantCluster};
+use switchboard_gitops::rows::*;
+use switchboard_sql::{Filter, Ledger, Row};
 
 use super::fixture::{GitopsFixture, INSTANCES, TIMEOUT};
 

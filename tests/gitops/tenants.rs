@@ -1,7 +1,7 @@
 //! Deletion of a whole tenant.
 
 use serde_json::json;
-use switchboard_ledger::rows::ClusterUser;
+use switchboard_gitops::rows::ClusterUser;
 
 use super::fixture::GitopsFixture;
 use super::flows::{CREDENTIAL, GITOPS, commit, credential, deployment, has_colour, secret};

@@ -17,11 +17,11 @@ const FOREIGN: &[&str] = &[
 /// Modules whose string literals reproduce texts of upstream, or are data of a user.
 const FOREIGN_LITERALS: &[&str] = &[
     // The secret of GitHub's own example of a signature.
-    "app/rest/src/gitops/webhook/signature.rs",
+    "operators/gitops/src/rest/webhook/signature.rs",
     // Lines of /etc/passwd and /etc/group.
     "hosting/sandbox/src/launcher/root.rs",
     // Kubeconfigs with the host `nobody`.
-    "operators/gitops/src/kubeconfig/tests.rs",
+    "operators/gitops/src/environment/kubeconfig/tests.rs",
 ];
 
 /// A comment, a string literal, or a paragraph of a document.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use futures::future::join_all;
+use switchboard_gitops::config::GitopsConfig;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::core::FinishedRun;
 use switchboard_kernel::decision::{RunOutcome, WriteResult};
@@ -21,7 +22,6 @@ use switchboard_runtime::gitops::engine::EmbeddedEngine;
 use switchboard_runtime::hosted::{self, ClusterClients};
 use switchboard_runtime::integrations::hosting::IntegrationsManager;
 use switchboard_runtime::{config_file, run};
-use switchboard_service::config::GitopsConfig;
 
 use crate::cluster_args::ClusterArgs;
 use crate::explain::{OutputFormat, print};

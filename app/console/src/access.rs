@@ -1,14 +1,19 @@
-//! Authentication and authorization of console users, both delegated to the cluster.
+//! Authentication and authorization of console users, both delegated to the cluster, in front of every page.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
 use http::{HeaderMap, header};
 use ring::rand::SecureRandom as _;
-use switchboard_rest::auth::{Auth, Caller, ResourceAttributes, bearer};
+use switchboard_http::auth::{Auth, Caller, ResourceAttributes, bearer};
+use switchboard_http::{ApiSection, PREFIX, hosts};
 
 use crate::problem::ConsoleProblem;
+use crate::server::App;
 use crate::server::response::cookie;
 
 /// API group of the permissions that only the console checks.
@@ -149,4 +154,70 @@ fn random_hex() -> Result<String, ConsoleProblem> {
     let filled = ring::rand::SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| ConsoleProblem::Cluster("could not read randomness from the system".to_string()))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Paths without read access checks.
+const OPEN: [&str; 3] = ["/signin", "/signout", "/assets/"];
+
+/// Guard of the console and of API parts outside the console.
+#[derive(Clone)]
+pub struct RequestGuard {
+    app: Arc<App>,
+    external: Arc<BTreeSet<String>>,
+}
+
+impl RequestGuard {
+    /// Creates the guard. The external API parts check access themselves: tenants have their own permissions, and git
+    /// servers send no token.
+    pub fn new(app: Arc<App>, beside: &[ApiSection]) -> Self {
+        let paths = beside.iter().flat_map(|area| area.document.paths.keys());
+        Self { app, external: Arc::new(paths.filter_map(|path| Some(first(path)?.to_string())).collect()) }
+    }
+
+    fn is_external(&self, path: &str) -> bool {
+        path.strip_prefix(PREFIX).and_then(first).is_some_and(|first| self.external.contains(first))
+    }
+}
+
+/// Returns the first segment of a path.
+fn first(path: &str) -> Option<&str> {
+    path.strip_prefix('/')?.split('/').next()
+}
+
+/// Checks read access for paths that need it.
+async fn check_reader(door: &RequestGuard, headers: &HeaderMap, path: &str) -> Result<(), ConsoleProblem> {
+    if OPEN.iter().any(|open| path.starts_with(open)) || door.is_external(path) {
+        return Ok(());
+    }
+    authorize_read(&door.app, headers).await
+}
+
+/// Checks read access to the console's pages; connections from loopback always have it.
+pub async fn authorize_read(app: &App, headers: &HeaderMap) -> Result<(), ConsoleProblem> {
+    if !app.hosts.is_remote() {
+        return Ok(());
+    }
+    let caller = app.sessions.caller(headers).await?;
+    app.sessions.authorize(&caller, &ResourceAttributes::new("get", GROUP, "console", "")).await
+}
+
+/// Refuses requests with other host names or without read access, and adds the security headers.
+pub async fn guard_request(State(door): State<RequestGuard>, request: Request, next: Next) -> Response {
+    // The body is not `Sync`, so the other parts are copied.
+    let (headers, path) = (request.headers().clone(), request.uri().path().to_string());
+    let known = door.app.hosts.allows_request(request.headers(), request.uri());
+    let checked = if known {
+        check_reader(&door, &headers, &path).await
+    } else {
+        Err(ConsoleProblem::ForeignSite("the host name is not allowed".to_string()))
+    };
+    let mut response = match checked {
+        Ok(()) => crate::server::response::problem_for_bare_errors(next.run(request).await, &path).await,
+        Err(ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_)) if !path.starts_with("/api/") => {
+            Redirect::to(&crate::login::href(&path)).into_response()
+        }
+        Err(problem) => crate::server::error_response(&problem, &path),
+    };
+    hosts::secure(response.headers_mut());
+    response
 }

@@ -10,8 +10,8 @@ use http::{HeaderMap, Request, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_gitops::state::is_manual;
+use switchboard_http::auth::{Caller, ResourceAttributes};
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_rest::auth::{Caller, ResourceAttributes};
 
 use crate::access::{COOKIE, GROUP};
 use crate::components::operator_href;
@@ -19,8 +19,7 @@ use crate::flags::CommandFlags;
 use crate::fleet::{FleetRefusal, PlacementName, RefusalKind};
 use crate::login;
 use crate::problem::ConsoleProblem;
-use crate::server::response;
-use crate::server::{App, SharedApp};
+use crate::server::{App, SharedApp, response};
 
 /// API group of the GitOps Service's permissions.
 const GITOPS: &str = "managed-gitops.redhat.com";

@@ -19,7 +19,6 @@ mod components;
 mod draw;
 mod flags;
 pub mod fleet;
-mod guard;
 mod layout;
 mod load;
 mod login;

@@ -2,8 +2,8 @@
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use switchboard_http::problem::{ProblemDetails as Told, ProblemKind};
 use switchboard_kernel::host::HostStopped;
-use switchboard_rest::problem::{ProblemDetails as Told, ProblemKind};
 
 use crate::fleet::{FleetRefusal, RefusalKind};
 

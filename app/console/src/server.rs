@@ -10,15 +10,14 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
+use switchboard_http::ApiSection;
+use switchboard_http::hosts::AllowedHosts;
 use switchboard_kernel::config::{CONSOLE_ADDRESS, ConsoleConfig};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use switchboard_rest::ApiSection;
-
 use crate::access::Sessions;
-use crate::guard::AllowedHosts;
 use crate::problem::ConsoleProblem;
 use crate::source::ConsoleSource;
 

@@ -9,8 +9,8 @@ mod services;
 
 use std::path::Path;
 
+use switchboard_gitops::config::GitopsConfig;
 use switchboard_kernel::family::Families;
-use switchboard_service::config::GitopsConfig;
 
 use crate::cluster_access::ClusterAccess;
 use crate::config_file;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use switchboard_engine::family::EngineFamily;
+use switchboard_gitops::family::GitopsFamily;
 use switchboard_greeter::Greeter;
 use switchboard_integrations::family::IntegrationsFamily;
 use switchboard_kernel::family::{Families, SingleOperator};
 use switchboard_plugs::family::PlugsFamily;
 use switchboard_rogue::family::RogueFamily;
-use switchboard_service::family::GitopsFamily;
 
 /// Families that `switchboard.yaml` may name. A new operator adds its line here.
 pub const FAMILIES: Families = Families(&[

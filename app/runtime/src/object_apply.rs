@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 use switchboard_engine::kinds::{APPLICATIONS, PROJECTS};
+use switchboard_gitops::resources::DEPLOYMENTS;
 use switchboard_kernel::resource::Resource;
 use switchboard_plugs::kinds::built_in;
 use switchboard_plugs::model::{PLUGS, SOCKETS};
-use switchboard_service::resources::DEPLOYMENTS;
 
 use crate::failure::CommandError;
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use switchboard_console::{Console, ConsoleSource, RunningConsole};
+use switchboard_gitops::config::GitopsConfig;
 use switchboard_integrations::config::IntegrationsConfig;
 use switchboard_kernel::config::{ClusterConfig, Config, OperatorConfig};
 use switchboard_kernel::family::Families;
@@ -15,7 +16,6 @@ use switchboard_kernel::limits::Limits;
 use switchboard_kernel::listener::{KernelListener, listen_with_metrics};
 use switchboard_kernel::operator::{Operator, OperatorName};
 use switchboard_kernel::topology::{ClusterName, ClusterType};
-use switchboard_service::config::GitopsConfig;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 

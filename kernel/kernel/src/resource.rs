@@ -80,6 +80,11 @@ impl Resource {
             format!("{root}/{version}/namespaces/{}/{plural}", segment(namespace))
         }
     }
+
+    /// Returns the API path of an object; `namespace` is empty for cluster-scoped kinds.
+    pub fn object_path(&self, namespace: &str, name: &str) -> String {
+        format!("{}/{}", self.path(namespace), segment(name))
+    }
 }
 
 /// Formats the kind as in error messages: `deployments.apps`, or `pods` for the core group.
@@ -113,7 +118,7 @@ pub struct ObjectKey {
 impl ObjectKey {
     /// Returns the API path of the object.
     pub fn path(&self) -> String {
-        format!("{}/{}", self.table.resource.path(&self.namespace), segment(&self.name))
+        self.table.resource.object_path(&self.namespace, &self.name)
     }
 }
 

@@ -9,24 +9,18 @@
 //! database notifies the agent, and an Operation object notifies it again while the row stays open.
 //!
 //! # Expected flow
-//! A role reads the resource from the kernel's view and the rows in one [`switchboard_ledger::LedgerView`], decides,
-//! and commits the changes. If [`switchboard_ledger::LedgerError::is_conflict`] is true, it reads again. Then it
+//! A role reads the resource from the kernel's view and the rows in one [`switchboard_sql::LedgerView`], decides,
+//! and commits the changes. If [`switchboard_sql::LedgerError::is_conflict`] is true, it reads again. Then it
 //! executes the writes as a plan. To the kernel, all of this is one external query, whose answer, the
-//! writes, contains no credential. `switchboard_ledger::Signals` reports which rows changed, and so which unit to
-//! trigger. Checks ([`environment::ClusterCheck`],
-//! [`credential::CredentialCheck`]) are executed by a caller with network access, and their results are kept until the digest changes.
+//! writes, contains no credential. `switchboard_sql::Signals` reports which rows changed, and so which unit to
+//! trigger. Checks ([`ClusterCheck`](crate::environment::ClusterCheck),
+//! [`CredentialCheck`](crate::credential::CredentialCheck)) are executed by a caller with network access, and their results are kept until the digest changes.
 
-pub mod agent;
-pub mod credential;
-pub mod deployment;
-pub mod environment;
-pub mod operation;
-pub mod recheck;
-pub mod sync_run;
-pub mod tenant;
+#[cfg(test)]
+pub(crate) mod fixture;
 
 use serde_json::Value;
-use switchboard_ledger::{DbTimestamp, RowChange};
+use switchboard_sql::{DbTimestamp, RowChange};
 
 /// Time of a decision in both formats in which it is written.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +76,3 @@ impl ReconcileResult {
         self.requeue_after_ms = Some(self.requeue_after_ms.map_or(ms, |sooner| sooner.min(ms)));
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,21 +1,16 @@
 //! Kinds of `managed-gitops.redhat.com/v1alpha1`.
 
 pub mod condition;
-pub mod credential;
-pub mod deployment;
-pub mod environment;
 pub(crate) mod field;
 pub mod meta;
-pub mod operation;
-pub mod sync_run;
 
+pub use crate::credential::kind::RepositoryCredential;
+pub use crate::deployment::kind::GitOpsDeployment;
+pub use crate::environment::kind::ManagedEnvironment;
+pub use crate::operation::kind::OperationObject;
+pub use crate::sync_run::kind::SyncRun;
 pub use condition::{ConditionStatus, DeploymentCondition, MetaCondition};
-pub use credential::RepositoryCredential;
-pub use deployment::GitOpsDeployment;
-pub use environment::ManagedEnvironment;
 pub use meta::ObjectMeta;
-pub use operation::OperationObject;
-pub use sync_run::SyncRun;
 
 /// API group of the kinds.
 pub const GROUP: &str = "managed-gitops.redhat.com";

@@ -55,10 +55,10 @@ pub enum RepositoryLogin {
         /// User name.
         username: String,
         /// Password.
-        password: switchboard_ledger::SecretString,
+        password: switchboard_sql::SecretString,
     },
     /// Private key, for SSH.
-    Key(switchboard_ledger::SecretString),
+    Key(switchboard_sql::SecretString),
 }
 
 /// Returns the login that a repository of this URL requires, or `None` if the Secret does not contain it.

@@ -8,9 +8,10 @@ use std::fmt;
 
 use serde_json::Value;
 
-use self::StateLabel::{Blocked, Failing, Ready, Waiting, Working};
 pub use self::error_class::{ErrorClass, root_cause};
-use crate::kinds::environment::{CONDITION, EnvironmentReason};
+
+use self::StateLabel::{Blocked, Failing, Ready, Waiting, Working};
+use crate::environment::kind::{CONDITION, EnvironmentReason};
 
 /// Maximum number of failed objects in a reason.
 const MAX_REFUSED: usize = 3;

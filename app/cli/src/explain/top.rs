@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use serde_json::json;
-use switchboard_gitops::argo::deployment_of;
+use switchboard_gitops::argocd::deployment_of;
+use switchboard_gitops::resources::DEPLOYMENTS;
 use switchboard_gitops::state::root_cause;
 use switchboard_kernel::explain::{self, TopReport, TopRow};
-use switchboard_service::resources::DEPLOYMENTS;
 
 use super::render_report;
 use crate::failure::CommandError;

@@ -1,8 +1,8 @@
 //! Flags of the commands for administrators of the service: the database, and the cluster of the Argo CD instances.
 
 use clap::Args;
-use switchboard_ledger::Ledger;
 use switchboard_runtime::state_dir::StateDir;
+use switchboard_sql::Ledger;
 
 use super::existing_database::ExistingDatabaseArgs;
 use crate::cluster_args::ClusterArgs;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use switchboard_gitops::backup;
 use switchboard_runtime::stderr::print_stderr;
-use switchboard_service::backup;
 
 use super::existing_database::ExistingDatabaseArgs;
 use crate::failure::CommandError;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use switchboard_gitops::kinds::deployment::{FINALIZER, KIND};
+use switchboard_gitops::deployment::kind::{FINALIZER, KIND};
 use switchboard_gitops::kinds::{API_VERSION, GitOpsDeployment};
 
 use super::tenant::APPLICATIONS;

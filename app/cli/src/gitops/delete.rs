@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-
 use serde_json::{Value, json};
-use switchboard_gitops::kinds::deployment::FINALIZER;
+use switchboard_gitops::deployment::kind::FINALIZER;
 
 use super::get::ResourceKind;
 use super::tenant::{TenantClient, TenantClientError, TenantKind};

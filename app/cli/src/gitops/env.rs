@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use switchboard_gitops::kinds::environment::{EnvironmentReason, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
+use switchboard_gitops::environment::kind::{EnvironmentReason, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, ManagedEnvironment};
 use switchboard_runtime::gitops::credential::{self, owned_secret};
 

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use switchboard_ledger::Ledger;
 use switchboard_runtime::gitops::database::{DatabaseSettings, url_from_env};
 use switchboard_runtime::gitops::hosting::{FILE, KEYS};
 use switchboard_runtime::state_dir::{self, StateDir};
 use switchboard_runtime::stderr::print_stderr;
+use switchboard_sql::Ledger;
 
 use super::database::DatabaseArgs;
 use crate::failure::CommandError;

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use switchboard_service::fleet::EngineClient;
-use switchboard_service::metrics;
+use switchboard_gitops::instance::fleet::EngineClient;
+use switchboard_gitops::metrics;
 
 use super::existing_database::ExistingDatabaseArgs;
 use crate::cluster_args::ClusterArgs;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use switchboard_ledger::migration::{MANAGED_GITOPS_VERSION, MigrationPlan, SchemaState};
 use switchboard_object::yaml;
+use switchboard_sql::migration::{MigrationPlan, SchemaState};
 
 use super::database::DatabaseArgs;
 use crate::failure::CommandError;
@@ -48,7 +48,7 @@ impl Migrate {
 fn schema(plan: &MigrationPlan) -> String {
     match plan.schema {
         SchemaState::Empty => "empty".to_string(),
-        SchemaState::ManagedGitops => format!("tables of managed-gitops, version {MANAGED_GITOPS_VERSION}"),
+        SchemaState::Adoptable { version } => format!("tables of managed-gitops, version {version}"),
         SchemaState::Switchboard { version } => format!("version {version}"),
     }
 }
@@ -72,7 +72,7 @@ fn value(database: &str, plan: &MigrationPlan, done: bool) -> Value {
     let steps: Vec<_> = plan.steps.iter().map(|(version, name)| json!({ "version": version, "name": name })).collect();
     let (kind, version) = match plan.schema {
         SchemaState::Empty => ("empty", None),
-        SchemaState::ManagedGitops => ("managed-gitops", Some(MANAGED_GITOPS_VERSION)),
+        SchemaState::Adoptable { version } => ("managed-gitops", Some(version)),
         SchemaState::Switchboard { version } => ("switchboard", Some(version)),
     };
     json!({

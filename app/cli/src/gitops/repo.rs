@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use switchboard_gitops::kinds::credential::{CredentialSpec, KIND, LOGIN_IN_URL, SECRET_TYPE};
+use switchboard_gitops::credential::kind::{CredentialSpec, KIND, LOGIN_IN_URL, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, RepositoryCredential};
 use switchboard_gitops::repository::has_login;
 use switchboard_runtime::gitops::credential::{self, owned_secret};

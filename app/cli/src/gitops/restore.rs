@@ -10,10 +10,10 @@ use clap::Args;
 use http::Request;
 use serde::Serialize;
 use serde_json::Value;
-use switchboard_gitops::argo;
+use switchboard_gitops::argocd;
+use switchboard_gitops::backup;
+use switchboard_gitops::instance::fleet::EngineClient;
 use switchboard_runtime::stderr::print_stderr;
-use switchboard_service::backup;
-use switchboard_service::fleet::EngineClient;
 
 use super::admin_args::AdminArgs;
 use crate::failure::CommandError;
@@ -102,7 +102,7 @@ impl Restore {
 
 /// Lists Applications once to check the connection. A cluster without the kind has no Applications.
 async fn check_cluster(client: &kube::Client) -> Result<(), CommandError> {
-    let path = format!("/apis/{}/applications?limit=1", argo::API_VERSION);
+    let path = format!("/apis/{}/applications?limit=1", argocd::API_VERSION);
     match client.request::<Value>(Request::get(path).body(Vec::new())?).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use switchboard_gitops::config::{GITOPS_NAMESPACE, GitopsConfig, OptionSource};
+use switchboard_gitops::family::SECTION;
+use switchboard_gitops::limits;
 use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, SectionConfig};
 use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_runtime::cluster_access::{ClusterAccess, ClusterAccessError};
 use switchboard_runtime::hosted;
 use switchboard_runtime::run::{self, RunningKernel};
 use switchboard_runtime::stderr::print_stderr;
-use switchboard_service::config::{GITOPS_NAMESPACE, GitopsConfig, OptionSource};
-use switchboard_service::family::SECTION;
-use switchboard_service::limits;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::database::DatabaseArgs;

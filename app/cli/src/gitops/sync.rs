@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 use switchboard_gitops::kinds::API_VERSION;
-use switchboard_gitops::kinds::sync_run::KIND;
 use switchboard_gitops::state::resource_error;
+use switchboard_gitops::sync_run::kind::KIND;
 
 use super::tenant::{APPLICATIONS, RUNS};
 use super::wait::WaitGoal;

@@ -1,9 +1,11 @@
 //! Client for the GitOps resources of a tenant's namespace.
 
 use clap::Args;
-use http::header::CONTENT_TYPE;
-use http::{Method, Request};
+use http::Method;
 use serde_json::Value;
+use switchboard_gitops::resources;
+use switchboard_http::cluster;
+use switchboard_kernel::resource::Resource;
 
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
@@ -11,14 +13,10 @@ use crate::failure::CommandError;
 /// Page size of list requests.
 const PAGE: usize = 500;
 
-/// Path prefix of the service's kinds.
-const ROOT: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
-
-/// Kind of resource, with its path and its display name.
+/// Kind of resource, with its display name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TenantKind {
-    root: &'static str,
-    plural: &'static str,
+    resource: &'static Resource,
     /// Display name.
     pub noun: &'static str,
     /// Command that lists the resources of all namespaces.
@@ -26,36 +24,29 @@ pub struct TenantKind {
 }
 
 /// GitOpsDeployment.
-pub const APPLICATIONS: TenantKind = TenantKind {
-    root: ROOT,
-    plural: "gitopsdeployments",
-    noun: "application",
-    list_command: "switchboard gitops get -A",
-};
+pub const APPLICATIONS: TenantKind =
+    TenantKind { resource: &resources::DEPLOYMENTS, noun: "application", list_command: "switchboard gitops get -A" };
 /// GitOpsDeploymentSyncRun.
 pub const RUNS: TenantKind = TenantKind {
-    root: ROOT,
-    plural: "gitopsdeploymentsyncruns",
+    resource: &resources::SYNC_RUNS,
     noun: "sync run",
     list_command: "switchboard gitops get --kind runs -A",
 };
 /// GitOpsDeploymentManagedEnvironment.
 pub const ENVIRONMENTS: TenantKind = TenantKind {
-    root: ROOT,
-    plural: "gitopsdeploymentmanagedenvironments",
+    resource: &resources::ENVIRONMENTS,
     noun: "environment",
     list_command: "switchboard gitops env get -A",
 };
 /// GitOpsDeploymentRepositoryCredential.
 pub const REPOSITORIES: TenantKind = TenantKind {
-    root: ROOT,
-    plural: "gitopsdeploymentrepositorycredentials",
+    resource: &resources::CREDENTIALS,
     noun: "repository credential",
     list_command: "switchboard gitops repo get -A",
 };
 /// Secret.
 pub const SECRETS: TenantKind =
-    TenantKind { root: "/api/v1", plural: "secrets", noun: "Secret", list_command: "kubectl get secrets -A" };
+    TenantKind { resource: &resources::SECRETS, noun: "Secret", list_command: "kubectl get secrets -A" };
 
 /// Field manager of writes by commands, as `why` shows it.
 const MANAGER: &str = "switchboard-gitops";
@@ -158,7 +149,7 @@ impl TenantArgs {
 impl TenantClient {
     /// Reads an object.
     pub async fn get(&self, of: &TenantKind, name: &str) -> Result<Value, TenantClientError> {
-        let path = self.path(of, &self.namespace, name);
+        let path = of.resource.object_path(&self.namespace, name);
         self.send(of, name, format!("read {} `{name}`", of.noun), Method::GET, path, None).await
     }
 
@@ -176,7 +167,7 @@ impl TenantClient {
         let (mut items, mut from) = (Vec::new(), String::new());
         let namespace = if everywhere { "" } else { &self.namespace };
         loop {
-            let path = format!("{}?limit={PAGE}{from}", self.path(of, namespace, ""));
+            let path = format!("{}?limit={PAGE}{from}", of.resource.path(namespace));
             let mut page = self.send(of, "", format!("list {}s", of.noun), Method::GET, path, None).await?;
             let kind = page["kind"].as_str().and_then(|kind| kind.strip_suffix("List")).unwrap_or_default().to_string();
             let version = page["apiVersion"].clone();
@@ -197,7 +188,7 @@ impl TenantClient {
     /// Creates an object.
     pub async fn create(&self, of: &TenantKind, object: &Value) -> Result<Value, TenantClientError> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        let path = format!("{}?fieldManager={MANAGER}", self.path(of, &self.namespace, ""));
+        let path = format!("{}?fieldManager={MANAGER}", of.resource.path(&self.namespace));
         let act = format!("create {} `{name}`", of.noun);
         match self.send(of, name, act, Method::POST, path, Some(object)).await {
             Err(TenantClientError::Refused { code: 409, .. }) => Err(TenantClientError::Exists {
@@ -217,21 +208,14 @@ impl TenantClient {
 
     /// Changes an object with a merge patch.
     pub async fn patch(&self, of: &TenantKind, name: &str, patch: &Value) -> Result<Value, TenantClientError> {
-        let path = format!("{}?fieldManager={MANAGER}", self.path(of, &self.namespace, name));
+        let path = format!("{}?fieldManager={MANAGER}", of.resource.object_path(&self.namespace, name));
         self.send(of, name, format!("change {} `{name}`", of.noun), Method::PATCH, path, Some(patch)).await
     }
 
     /// Deletes an object.
     pub async fn delete(&self, of: &TenantKind, name: &str) -> Result<(), TenantClientError> {
-        let path = self.path(of, &self.namespace, name);
+        let path = of.resource.object_path(&self.namespace, name);
         self.send(of, name, format!("delete {} `{name}`", of.noun), Method::DELETE, path, None).await.map(drop)
-    }
-
-    fn path(&self, of: &TenantKind, namespace: &str, name: &str) -> String {
-        let within =
-            if namespace.is_empty() { String::new() } else { format!("/namespaces/{}", percent_encode(namespace)) };
-        let one = if name.is_empty() { String::new() } else { format!("/{}", percent_encode(name)) };
-        format!("{}{within}/{}{one}", of.root, of.plural)
     }
 
     async fn send(
@@ -243,20 +227,13 @@ impl TenantClient {
         path: String,
         body: Option<&Value>,
     ) -> Result<Value, TenantClientError> {
-        let form = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
-        let mut request = Request::builder().method(method).uri(path);
-        if body.is_some() {
-            request = request.header(CONTENT_TYPE, form);
-        }
-        let bytes = body.map(|object| object.to_string().into_bytes()).unwrap_or_default();
         let missing = || TenantClientError::NotFound {
             list_command: of.list_command,
             noun: of.noun,
             name: name.to_string(),
             namespace: self.namespace.clone(),
         };
-        let request = request.body(bytes).map_err(|_| missing())?;
-        match self.client.request(request).await {
+        match cluster::send(&self.client, method, path, body).await {
             Ok(answer) => Ok(answer),
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 // A 404 without a name means that the kind is not served.
@@ -269,10 +246,4 @@ impl TenantClient {
             Err(error) => Err(TenantClientError::Unreachable { action: act, source: Box::new(error) }),
         }
     }
-}
-
-/// Percent-encodes all other than unreserved characters.
-fn percent_encode(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }

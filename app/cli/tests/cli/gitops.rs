@@ -32,7 +32,7 @@ fn database_is_planned_created_and_then_unchanged() {
          to apply     2: wider columns, indexes, log of changes\nto apply     3: instances, placements and moves\n\
          to apply     4: service accounts on tenants' clusters\nto apply     5: settings of the backend\n\
          to apply     6: tokens of these service accounts\nto apply     7: log of changes by statement\n\
-         to apply     8: names of move steps\n"
+         to apply     8: names of move steps\nto apply     9: indexes\n"
     );
     assert!(!folder.path().join("gitops.db").exists(), "a plan makes no file");
     let made = migrate(folder.path(), &base);
@@ -40,7 +40,7 @@ fn database_is_planned_created_and_then_unchanged() {
     assert!(printed(&made).contains("applied      2: wider columns"), "{}", printed(&made));
     let again = migrate(folder.path(), &[&base[..], &["--dry-run"]].concat());
     assert_eq!(again.status.code(), Some(0));
-    assert_eq!(printed(&again), "database     SQLite in gitops.db\nschema       version 8\nnothing to do\n");
+    assert_eq!(printed(&again), "database     SQLite in gitops.db\nschema       version 9\nnothing to do\n");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! OpenAPI description of the console's endpoints.
 
 use serde_json::{Value, json};
-use switchboard_rest::openapi::{OpenApiOperation, OpenApiPart};
-use switchboard_rest::problem::ProblemKind;
+use switchboard_http::openapi::{OpenApiOperation, OpenApiPart};
+use switchboard_http::problem::ProblemKind;
 
 /// Path, operation id, summary, query parameters and schema of the response.
 type EndpointRow = (&'static str, &'static str, &'static str, &'static [&'static str], &'static str);

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use switchboard_rest::{gitops, openapi};
+use switchboard_gitops::rest;
+use switchboard_http::openapi;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/REST.md");
 const HEAD: &str = "# REST API\n\n\
@@ -45,7 +46,7 @@ fn row(path: &str, method: &str, operation: &Value, document: &Value) -> String 
 
 #[test]
 fn reference_matches_the_document() {
-    let document = openapi::document(vec![super::part(), gitops::document_part()]);
+    let document = openapi::document(vec![super::part(), rest::document_part()]);
     let mut areas: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {

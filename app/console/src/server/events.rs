@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::App;
 use crate::problem::ConsoleProblem;
-use crate::{guard, state_cache};
+use crate::{access, state_cache};
 
 /// Poll interval of the state for a page.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -39,7 +39,7 @@ pub async fn events(State(app): State<Arc<App>>, headers: HeaderMap) -> Response
             };
             if version != last || sent.is_none_or(|sent| sent.elapsed() >= BEAT_EVERY) {
                 // The stream ends for a signed-out user or a revoked token.
-                if guard::authorize_read(&app, &headers).await.is_err() {
+                if access::authorize_read(&app, &headers).await.is_err() {
                     return Some((say(json!({"ended": true})), (app, place, headers, last, sent, true)));
                 }
                 let data = json!({"version": version, "now": now});

@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use maud::Markup;
 use serde::Serialize;
-use switchboard_rest::problem::ProblemKind;
+use switchboard_http::problem::ProblemKind;
 
 use crate::layout::{self, PageLayout};
 use crate::pages::error_page;

@@ -10,7 +10,7 @@ use axum::routing::get;
 use http::{HeaderMap, Uri};
 use maud::html;
 use serde::Deserialize;
-use switchboard_rest::ApiSection;
+use switchboard_http::ApiSection;
 
 use super::response::{file, page, theme};
 use super::{App, SharedApp, events};
@@ -21,7 +21,7 @@ use crate::load::browse::ListScope;
 use crate::load::timeline::{DecisionScope, folded_timeline};
 use crate::problem::ConsoleProblem;
 use crate::table::TableQuery;
-use crate::{action, api, fleet, guard, load, login, pages};
+use crate::{access, action, api, fleet, load, login, pages};
 
 /// Reload interval of pages with data that no operator watches, in seconds.
 const UNWATCHED_S: u32 = 5;
@@ -87,8 +87,8 @@ impl PageQuery {
 /// Returns all routes of the console.
 pub(super) fn router(app: Arc<App>, beside: Vec<ApiSection>) -> Router {
     let own = ApiSection { router: api::router().with_state(app.clone()), document: api::part() };
-    let admit = from_fn_with_state(guard::RequestGuard::new(app.clone(), &beside), guard::guard_request);
-    let api = switchboard_rest::mount(std::iter::once(own).chain(beside).collect());
+    let admit = from_fn_with_state(access::RequestGuard::new(app.clone(), &beside), access::guard_request);
+    let api = switchboard_http::mount(std::iter::once(own).chain(beside).collect());
     Router::new()
         .route("/", get(overview))
         .route("/operators/{name}", get(operator))

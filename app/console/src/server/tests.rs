@@ -408,7 +408,7 @@ async fn document_lists_every_route() {
 #[tokio::test]
 async fn reading_needs_a_token_if_other_machines_have_access() {
     let console = ConsoleFixture::build().await;
-    let mut part = switchboard_rest::openapi::OpenApiPart::default();
+    let mut part = switchboard_http::openapi::OpenApiPart::default();
     part.paths.insert("/hooks/{name}".to_string(), json!({}));
     let hooks = Router::new().route("/hooks/{name}", axum::routing::get(async || "heard"));
     let open = console.opened(vec![ApiSection { router: hooks, document: part }]);

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use switchboard_gitops::family::GitopsFamily;
 use switchboard_greeter::Greeter;
 use switchboard_integrations::family::IntegrationsFamily;
 use switchboard_kernel::config::ConfigErrors;
 use switchboard_kernel::family::SingleOperator;
-use switchboard_service::family::GitopsFamily;
 
 use super::*;
 

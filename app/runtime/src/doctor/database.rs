@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::time::Duration;
 
-use switchboard_ledger::migration::SchemaState;
-use switchboard_ledger::seal::SealError;
-use switchboard_ledger::{Address, Ledger, Sealer};
 use switchboard_object::causes::causes;
+use switchboard_sql::migration::SchemaState;
+use switchboard_sql::seal::SealError;
+use switchboard_sql::{Address, Ledger, Sealer};
 
 use super::report::{DoctorCheck, DoctorReport};
 use crate::failure::message;
@@ -69,7 +69,7 @@ pub async fn check(which: DatabaseTarget, report: &mut DoctorReport) {
     }
     let has_keys = which.sealer.is_some();
     let sealer = which.sealer.unwrap_or_else(Sealer::plain);
-    let opened = tokio::time::timeout(PATIENCE, Ledger::open(&address, sealer)).await;
+    let opened = tokio::time::timeout(PATIENCE, Ledger::open(&switchboard_gitops::SCHEMA, &address, sealer)).await;
     let ledger = match opened {
         Ok(Ok(ledger)) => ledger,
         Ok(Err(error)) => return report.add(DoctorCheck::failed(DATABASE, &message(&error))),
@@ -88,7 +88,7 @@ pub async fn check(which: DatabaseTarget, report: &mut DoctorReport) {
         Ok(plan) => {
             let found = match plan.schema {
                 SchemaState::Empty => "is empty".to_string(),
-                SchemaState::ManagedGitops => "has the tables of managed-gitops".to_string(),
+                SchemaState::Adoptable { .. } => "has the tables of managed-gitops".to_string(),
                 SchemaState::Switchboard { version } => format!("is at version {version}"),
             };
             let found = format!("{address} {found}: {} migrations pending", plan.steps.len());

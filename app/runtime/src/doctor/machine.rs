@@ -5,10 +5,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use switchboard_engine::operator::NAME as ENGINE;
+use switchboard_gitops::config::GitopsConfig;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::journal::{DamagedSegment, Journal};
 use switchboard_sandbox::Sandbox;
-use switchboard_service::config::GitopsConfig;
 
 use super::report::{DoctorCheck, DoctorReport};
 use crate::failure::message;

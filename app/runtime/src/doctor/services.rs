@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use switchboard_gitops::config::GitopsConfig;
+use switchboard_gitops::family::declared_operators;
 use switchboard_integrations::config::IntegrationsConfig;
 use switchboard_kernel::config::Config;
 use switchboard_kernel::operator::Operator;
-use switchboard_service::config::GitopsConfig;
-use switchboard_service::family::declared_operators;
 
 use super::report::{CheckState, DoctorCheck, DoctorReport};
 use super::{DatabaseTarget, database};

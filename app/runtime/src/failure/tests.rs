@@ -74,13 +74,13 @@ fn server_errors_have_hints_in_every_wrapping() {
         let status = serde_json::json!({"code": code, "message": "no", "reason": "Forbidden", "status": "Failure"});
         Box::new(kube::Error::Api(Box::new(serde_json::from_value(status).unwrap())))
     };
-    let refused = switchboard_service::fleet::EngineError::Refused {
+    let refused = switchboard_gitops::instance::fleet::EngineError::Refused {
         act: "create",
         kind: "Secret".into(),
         name: "x".into(),
         source: status_error(403),
     };
     assert!(message(&refused).contains("hint: request the permission"), "{}", message(&refused));
-    let unready = switchboard_service::setup::SetupError::Cluster { act: "look".into(), source: status_error(401) };
+    let unready = switchboard_gitops::setup::SetupError::Cluster { act: "look".into(), source: status_error(401) };
     assert!(message(&unready).contains("hint: check the credentials of the kubeconfig"), "{}", message(&unready));
 }

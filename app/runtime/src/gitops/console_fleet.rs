@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use switchboard_console::fleet as shown;
 use switchboard_console::fleet::{
-    self as shown, FleetInstanceSummary, FleetPlacement, FleetRefusal, FleetStatus, MoveProgress, PlacementName,
-    RefusalKind,
+    FleetInstanceSummary, FleetPlacement, FleetRefusal, FleetStatus, MoveProgress, PlacementName, RefusalKind,
 };
+use switchboard_gitops::ids::{EngineInstanceId, ManagedEnvironmentId, MoveStep, UserId};
+use switchboard_gitops::instance::fleet::{self, Fleet, FleetError, FleetInstance};
+use switchboard_gitops::rows::fleet::{Move, Placement};
 use switchboard_kernel::timestamp::Timestamp;
-use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, MoveStep, UserId};
-use switchboard_ledger::rows::fleet::{Move, Placement};
-use switchboard_ledger::{Filter, Ledger};
-use switchboard_service::fleet::{self, Fleet, FleetError, FleetInstance};
+use switchboard_sql::{Filter, Ledger};
 
 use crate::failure;
 
@@ -110,7 +110,7 @@ impl PlacementNames {
     }
 }
 
-fn timestamp(of_row: switchboard_ledger::DbTimestamp) -> Timestamp {
+fn timestamp(of_row: switchboard_sql::DbTimestamp) -> Timestamp {
     Timestamp(u64::try_from(of_row.unix_us / 1000).unwrap_or_default())
 }
 
@@ -143,7 +143,7 @@ fn refusal(error: &FleetError) -> FleetRefusal {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_gitops::fleet::moves::MoveError;
+    use switchboard_gitops::moves::MoveError;
 
     use super::*;
 

@@ -7,9 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::rand::{SecureRandom, SystemRandom};
 use switchboard_console::CommandFlags;
-use switchboard_ledger::seal::SealError;
-use switchboard_ledger::{Address, Ledger, Sealer};
-use switchboard_service::config::OptionSource;
+use switchboard_gitops::config::OptionSource;
+use switchboard_sql::seal::SealError;
+use switchboard_sql::{Address, Ledger, Sealer};
 
 use crate::failure::CommandError;
 use crate::stderr::print_stderr;
@@ -151,7 +151,7 @@ impl DatabaseSettings {
         }
         let printed = address.to_string();
         let address = if only_look && address.is_absent() { Address::parse("sqlite::memory:")? } else { address };
-        Ok((Ledger::open(&address, self.sealing()?).await?, printed))
+        Ok((Ledger::open(&switchboard_gitops::SCHEMA, &address, self.sealing()?).await?, printed))
     }
 
     /// Reads the configured keys.

@@ -2,15 +2,15 @@
 
 use std::error::Error;
 
-use switchboard_gitops::fleet::moves::MoveError;
-use switchboard_ledger::LedgerError;
-use switchboard_ledger::address::AddressError;
-use switchboard_ledger::ledger::ConnectionProblem;
-use switchboard_ledger::migration::MigrationError;
-use switchboard_ledger::seal::SealError;
-use switchboard_service::ServiceError;
-use switchboard_service::backup::{BackupError, LineError};
-use switchboard_service::fleet::FleetError;
+use switchboard_gitops::ServiceError;
+use switchboard_gitops::backup::{BackupError, LineError};
+use switchboard_gitops::instance::fleet::FleetError;
+use switchboard_gitops::moves::MoveError;
+use switchboard_sql::LedgerError;
+use switchboard_sql::address::AddressError;
+use switchboard_sql::ledger::ConnectionProblem;
+use switchboard_sql::migration::MigrationError;
+use switchboard_sql::seal::SealError;
 
 /// Returns the hint for an error of the service's database.
 pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
@@ -79,15 +79,15 @@ fn fleet_hint(error: &FleetError) -> Option<&'static str> {
 
 fn migration_hint(error: &MigrationError) -> Option<&'static str> {
     Some(match error {
-        MigrationError::OldManagedGitops(_) => {
+        MigrationError::UnsupportedVersion { .. } => {
             "start the newest version of managed-gitops once, which migrates the database; then try again"
         }
-        MigrationError::Dirty(_) => {
+        MigrationError::Dirty { .. } => {
             "repair it with the migration tool of managed-gitops, or restore a backup; then try again"
         }
         MigrationError::Newer(_) => "use the version that wrote it, or a newer version",
         MigrationError::Altered(_) => "use the version that created the database, or restore a backup",
-        MigrationError::Foreign(_) => "use a separate database or schema for the GitOps Service",
+        MigrationError::Foreign { .. } => "use a separate database or schema for the GitOps Service",
         MigrationError::MissingColumn { .. } => "the tables were changed by hand; restore a backup",
         MigrationError::OutOfDate => "run `switchboard gitops migrate`",
         MigrationError::Ledger(error) => return ledger_hint(error),

@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use switchboard_console::CommandFlags;
+use switchboard_gitops::config::GitopsConfig;
+use switchboard_gitops::instance::fleet::{EngineClient, Fleet};
+use switchboard_gitops::{Agent, Backend, Store, backend, metrics, rest, settings, setup};
+use switchboard_http::limit::Rate;
+use switchboard_http::{ApiSection, Guard};
 use switchboard_kernel::config::Config;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::listener::ExtraMetrics;
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::topology::ClusterType;
-use switchboard_ledger::migration::MigrationError;
-use switchboard_ledger::{DbTimestamp, Ledger, Sealer, SecretString};
-use switchboard_rest::limit::Rate;
-use switchboard_rest::{ApiSection, Guard, gitops as rest};
-use switchboard_service::config::GitopsConfig;
-use switchboard_service::fleet::{EngineClient, Fleet};
-use switchboard_service::{Agent, Backend, Store, backend, metrics, settings, setup};
+use switchboard_sql::migration::MigrationError;
+use switchboard_sql::{DbTimestamp, Ledger, Sealer, SecretString};
 use tokio::task::JoinHandle;
 
 use super::console_fleet::HostedFleet;
@@ -341,7 +341,7 @@ fn write_key_file(file: &Path) -> io::Result<()> {
 
 /// Returns the CRDs of Argo CD, for a cluster without them.
 fn definitions() -> Vec<serde_json::Value> {
-    switchboard_gitops::fleet::setup::definitions()
+    switchboard_gitops::instance::definitions()
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use switchboard_git::{Git, GitError, GitSettings, HostKeys, Login};
-use switchboard_gitops::flow::{credential, environment};
-use switchboard_gitops::kinds::credential::CredentialOutcome;
-use switchboard_gitops::repository;
-use switchboard_service::network::{BoxFuture, ExternalChecker, cluster};
+use switchboard_gitops::credential::kind::CredentialOutcome;
+use switchboard_gitops::environment::{self, cluster};
+use switchboard_gitops::network::{BoxFuture, ExternalChecker};
+use switchboard_gitops::{credential, repository};
 
 /// Folder for host keys of git servers and temporary files of git.
 const FOLDER: &str = "gitops-git";

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use switchboard_gitops::config::GitopsConfig;
+use switchboard_gitops::family::declared_operators;
 use switchboard_kernel::host::{Host, HostSettings};
 use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::Limits;
@@ -10,8 +12,6 @@ use switchboard_kernel::operator::{DecideError, Declaration, Unit, UnitId, Units
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::state::Wait;
 use switchboard_kernel::view::View;
-use switchboard_service::config::GitopsConfig;
-use switchboard_service::family::declared_operators;
 
 use super::*;
 use crate::families::FAMILIES;

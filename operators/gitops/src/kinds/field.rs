@@ -1,6 +1,6 @@
 //! Validation of texts written by tenants.
 
-use switchboard_ledger::Table;
+use switchboard_sql::Table;
 
 /// Characters that managed-gitops silently removes. Here they are rejected.
 const REFUSED: &[char] = &['"', '\'', '`', '\r', '\n', ';'];

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::ids::Uid;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use switchboard_ledger::ids::Uid;
 
 /// Metadata fields that decisions use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

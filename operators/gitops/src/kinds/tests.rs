@@ -5,9 +5,13 @@ use switchboard_object::cel::CelRules;
 use switchboard_object::schema::Schema;
 
 use super::condition::{self, ConditionStatus, ERROR_OCCURRED};
-use super::credential::{CredentialOutcome, conditions};
-use super::deployment::*;
 use super::*;
+use crate::credential::kind as credential;
+use crate::credential::kind::{CredentialOutcome, conditions};
+use crate::deployment::kind::{self as deployment_kind, *};
+use crate::environment::kind as environment;
+use crate::operation::kind as operation;
+use crate::sync_run::kind as sync_run;
 
 fn deployment(path: &str, environment: &str, namespace: &str) -> GitOpsDeployment {
     GitOpsDeployment {
@@ -353,7 +357,7 @@ fn the_definitions_match_the_kinds() {
             crd["spec"]["names"]["kind"].as_str().unwrap().to_string()
         })
         .collect();
-    assert_eq!(kinds, [deployment::KIND, sync_run::KIND, environment::KIND, credential::KIND, operation::KIND]);
+    assert_eq!(kinds, [deployment_kind::KIND, sync_run::KIND, environment::KIND, credential::KIND, operation::KIND]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use switchboard_ledger::rows::fleet::Move;
-use switchboard_service::fleet::{FleetInstance, PlacementInfo};
+use switchboard_gitops::instance::fleet::{FleetInstance, PlacementInfo};
+use switchboard_gitops::rows::fleet::Move;
 
 use crate::gitops::object_table::{ObjectTable, column, text, wide};
 

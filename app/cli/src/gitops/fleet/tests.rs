@@ -1,10 +1,10 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_gitops::fleet::{IncomingLoad, InstanceCandidate};
-use switchboard_ledger::rows::EngineInstance;
-use switchboard_ledger::rows::fleet::Member;
-use switchboard_service::fleet::PlacementInfo;
+use switchboard_gitops::instance::fleet::PlacementInfo;
+use switchboard_gitops::placement::{IncomingLoad, InstanceCandidate};
+use switchboard_gitops::rows::EngineInstance;
+use switchboard_gitops::rows::fleet::Member;
 
 use super::*;
 use crate::output_format::OutputFormat;

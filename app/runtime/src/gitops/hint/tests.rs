@@ -7,11 +7,11 @@ use crate::gitops::database;
 #[test]
 fn every_reason_not_to_migrate_has_a_hint() {
     let reasons = [
-        MigrationError::OldManagedGitops(19),
-        MigrationError::Dirty(20),
+        MigrationError::UnsupportedVersion { program: "managed-gitops", found: 19, supported: 20 },
+        MigrationError::Dirty { program: "managed-gitops", version: 20 },
         MigrationError::Newer(3),
         MigrationError::Altered(1),
-        MigrationError::Foreign("application".into()),
+        MigrationError::Foreign { table: "application", owners: "another program".into() },
         MigrationError::MissingColumn { table: "operation", column: "state".into() },
         MigrationError::OutOfDate,
     ];

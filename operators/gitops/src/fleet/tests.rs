@@ -1,6 +1,0 @@
-#![allow(clippy::unwrap_used)]
-
-mod fixture;
-mod moves;
-mod placement;
-mod setup;
