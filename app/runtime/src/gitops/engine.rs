@@ -70,8 +70,7 @@ impl EmbeddedEngine {
 
     /// Returns the operator that the kernel hosts from the start.
     pub fn operator(&self) -> Arc<dyn Operator> {
-        let engine = EngineOperator::in_cluster(self.here.clone(), self.sources.clone(), self.hosted.clone());
-        Arc::new(engine)
+        Arc::new(EngineOperator::in_cluster(self.here.clone(), self.sources.clone(), self.hosted.clone()))
     }
 
     /// Returns the operator for its declaration only: installs and fetches nothing.
