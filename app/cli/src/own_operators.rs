@@ -88,9 +88,9 @@ mod tests {
     use switchboard_kernel::plan::Plan;
     use switchboard_kernel::view::View;
 
-    struct Named(&'static str);
+    struct IdleOperator(&'static str);
 
-    impl Operator for Named {
+    impl Operator for IdleOperator {
         fn name(&self) -> &str {
             self.0
         }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     fn named(names: &[&'static str]) -> Result<Families, NameInUse> {
-        with(names.iter().map(|name| Arc::new(Named(name)) as Arc<dyn Operator>).collect()).map(|(_, all)| all)
+        with(names.iter().map(|name| Arc::new(IdleOperator(name)) as Arc<dyn Operator>).collect()).map(|(_, all)| all)
     }
 
     #[test]
