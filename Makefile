@@ -22,7 +22,7 @@ REAL_FEATURES := $(subst $(empty) $(empty),$(comma),$(addprefix switchboard-,$(a
 # Most suites wait for servers most of the time, so two lanes run in parallel. The suite that compares responses byte for byte runs
 # alone after them.
 REAL_LANE := gitops hosting docs deploy metrics kubectl kernel clientgo gather go goldens
-REAL_OTHER_LANE := console plugs service database contract integrations charts helm own_chart recorded sprig
+REAL_OTHER_LANE := own_binary console plugs service database contract integrations charts helm own_chart recorded sprig
 REAL_ALONE := conformance
 REAL_TEST := $(CARGO) test --workspace --features $(REAL_FEATURES) --no-fail-fast
 BENCHES := $(addprefix --bench ,store side_by_side cache probe hosted plugs console chart integrations gitops)

@@ -119,10 +119,12 @@ const BORDERS: &[(&str, &[&str])] = &[
             "runtime",
         ],
     ),
+    ("app/sdk", &["cli", "kernel", "probe"]),
 ];
 
 /// The crates that each example may depend on. They stand above all layers, and tests of any crate may use them.
-const EXAMPLES: &[(&str, &[&str])] = &[("examples/greeter", &["kernel"]), ("examples/rogue", &["kernel"])];
+const EXAMPLES: &[(&str, &[&str])] =
+    &[("examples/dns-records", &["sdk"]), ("examples/greeter", &["kernel"]), ("examples/rogue", &["kernel"])];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

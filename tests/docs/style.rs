@@ -121,12 +121,25 @@ fn the_changelog_is_grouped_by_kind() {
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&str>::new(), "hint: use one of {CHANGES:?}");
 }
 
+/// Pages with the code of an example, and the folder of its sources.
+const CODE_OF_EXAMPLES: [(&str, &str); 2] = [
+    ("docs/tutorials/native-operator.md", "examples/greeter/src"),
+    ("docs/how-to/own-binary.md", "examples/dns-records/src"),
+];
+
 #[test]
-fn code_of_the_native_tutorial_is_that_of_the_example() {
-    let page = std::fs::read_to_string(root().join("docs/tutorials/native-operator.md")).unwrap();
-    let example = std::fs::read_to_string(root().join("examples/greeter/src/lib.rs")).unwrap();
-    let known: Vec<&str> = example.lines().map(str::trim).collect();
-    let code = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let stale: Vec<&str> = code.flat_map(str::lines).map(str::trim).filter(|line| !known.contains(line)).collect();
-    assert_eq!(stale, Vec::<&str>::new(), "hint: copy the code from examples/greeter/src/lib.rs");
+fn code_of_a_page_is_that_of_its_example() {
+    let mut stale = Vec::new();
+    for (page, folder) in CODE_OF_EXAMPLES {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        let files = std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        let source: String = files.filter_map(|file| std::fs::read_to_string(file).ok()).collect();
+        let known: Vec<&str> = source.lines().map(str::trim).collect();
+        let code = text.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let code: Vec<&str> = code.flat_map(str::lines).map(str::trim).collect();
+        assert!(!code.is_empty(), "{page} has no code");
+        let unknown = code.into_iter().filter(|line| !known.contains(line));
+        stale.extend(unknown.map(|line| format!("{page}: {line}")));
+    }
+    assert_eq!(stale, Vec::<String>::new(), "hint: copy the code from the example");
 }

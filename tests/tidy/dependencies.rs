@@ -10,8 +10,11 @@ use crate::source::code;
 use crate::{EXAMPLES, crates, none, root};
 
 /// Dependencies that only select features of another crate: package, dependency, reason.
-const FEATURES_ONLY: &[(&str, &str, &str)] =
-    &[("kubernetes/cluster", "k8s-openapi", "kube compiles only with a Kubernetes version, which this crate selects")];
+const FEATURES_ONLY: &[(&str, &str, &str)] = &[
+    ("kubernetes/cluster", "k8s-openapi", "kube compiles only with a Kubernetes version, which this crate selects"),
+    ("examples/dns-records", "k8s-openapi", "named by the code of kube's derive"),
+    ("examples/dns-records", "serde_json", "named by the code of kube's derive"),
+];
 
 /// A manifest, and the folders with the sources of its dependency tables.
 struct Package {

@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
+use switchboard_runtime::program_name;
 
 use crate::failure::CommandError;
 use crate::output_format;
@@ -37,7 +38,7 @@ impl Completion {
             SupportedShell::Fish => Shell::Fish,
         };
         let mut script = Vec::new();
-        generate(shell, &mut without_hidden_values(command), "switchboard", &mut script);
+        generate(shell, &mut without_hidden_values(command), program_name::get(), &mut script);
         output_format::write(&String::from_utf8_lossy(&script))
     }
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use switchboard_runtime::doctor;
-use switchboard_runtime::families::FAMILIES;
 
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
 use crate::output_format::{OutputFormat, print};
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 
 /// Check configuration, clusters, permissions, database and machine
@@ -33,7 +33,7 @@ impl Doctor {
     /// Prints the results. Returns whether there is no error.
     pub async fn run(self) -> Result<bool, CommandError> {
         let (database, access) = (self.database.as_deref(), self.cluster_args.access());
-        let report = doctor::check(FAMILIES, &self.config, database, &access, &self.state.dir()).await;
+        let report = doctor::check(families(), &self.config, database, &access, &self.state.dir()).await;
         print(&report, self.output)?;
         Ok(report.passed())
     }

@@ -16,13 +16,13 @@ use switchboard_kernel::operator::Unit;
 use switchboard_kernel::replay::{ReplayComparison, replay_within};
 use switchboard_kernel::resource::ObjectKey;
 use switchboard_kernel::state::KernelState;
-use switchboard_runtime::families::FAMILIES;
 use switchboard_runtime::hosted;
 use switchboard_runtime::state_dir::StateDir;
 use switchboard_runtime::stderr::print_stderr;
 
 use crate::failure::CommandError;
 pub use crate::output_format::{OutputFormat, print};
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 use crate::watch_loop::WatchArgs;
 use crate::{DIFFERS, color};
@@ -218,7 +218,7 @@ impl Replay {
             None => ReplayComparison::Gone,
             Some(decision) => {
                 let name = &decision.unit.operator.0;
-                let known = FAMILIES.replay(name, &decision.settings).await;
+                let known = families().replay(name, &decision.settings).await;
                 let known = known.or_else(|| hosted::replay_operator(name, &self.state.dir().path().ok()?));
                 let operator = known.ok_or_else(|| {
                     format!("this binary has no operator {name}\nhint: replay with the binary that made the decision")
@@ -251,6 +251,6 @@ impl Replay {
 /// unknown, or four times the recorded duration if that is longer.
 fn replay_timeout(decision: &Decision) -> Duration {
     let then = Duration::from_micros(decision.decide_us);
-    let config = Config { families: FAMILIES, ..Config::default() };
+    let config = Config { families: families(), ..Config::default() };
     config.limits_of(&decision.unit.operator.0).timeout.max(then * 4)
 }

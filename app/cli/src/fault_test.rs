@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use switchboard_probe::{CaseError, Fault, ProbeCase, ProbeReport};
-use switchboard_runtime::families::FAMILIES;
 
 use crate::explain::{OutputFormat, print};
 use crate::failure::CommandError;
 use crate::operator_name;
+use crate::own_operators::families;
 use crate::progress::ProgressLine;
 
 /// Test an operator under crashes, stale reads, missed events and lost responses
@@ -64,7 +64,7 @@ impl FaultTestCommand {
 
     fn probe(self, case: ProbeCase) -> ProbeReport {
         let name = self.operator;
-        let factory = move || FAMILIES.operator(&name).expect("the command line takes known operators only");
+        let factory = move || families().operator(&name).expect("the command line takes known operators only");
         let line = Arc::new(Mutex::new(Some(ProgressLine::begin())));
         let shown = line.clone();
         let probe = switchboard_probe::Probe::of(factory).case(case).read_from(&self.case);

@@ -20,13 +20,13 @@ use switchboard_kernel::timestamp::Timestamp;
 use switchboard_kernel::topology::ClusterType;
 use switchboard_object::kind::GroupVersionKind;
 use switchboard_runtime::cluster_access::ClusterAccess;
-use switchboard_runtime::families::FAMILIES;
 use switchboard_runtime::stderr::print_stderr;
 
 use crate::failure::CommandError;
 use crate::gather::live_cluster::LiveCluster;
 use crate::gather::name_key::NameKeyArg;
 use crate::operator_name;
+use crate::own_operators::families;
 
 /// Run a native operator once, from an input directory to an output directory
 #[derive(Args)]
@@ -88,7 +88,7 @@ fn moment(text: &str) -> Result<Timestamp, String> {
 impl OperatorCommand {
     /// Prints or writes the result. Returns whether the operator succeeded and declared all its writes.
     pub async fn run(self) -> Result<bool, CommandError> {
-        let operator = FAMILIES.operator(&self.operator).expect("the command line takes known operators only");
+        let operator = families().operator(&self.operator).expect("the command line takes known operators only");
         let declaration = operator.declaration();
         let (apply, workload) = match self.command {
             ContractCommand::InputResources => return print(&input_resources(&declaration).to_yaml()),

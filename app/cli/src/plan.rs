@@ -18,7 +18,6 @@ use switchboard_kernel::limits::{GlobalLimits, Limits};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::plan::UnitStatus;
 use switchboard_kernel::topology::{ClusterName, ClusterType};
-use switchboard_runtime::families::FAMILIES;
 use switchboard_runtime::gitops::engine::EmbeddedEngine;
 use switchboard_runtime::hosted::{self, ClusterClients};
 use switchboard_runtime::integrations::hosting::IntegrationsManager;
@@ -28,6 +27,7 @@ use crate::cluster_args::ClusterArgs;
 use crate::explain::{OutputFormat, print};
 use crate::failure::{self, CommandError};
 use crate::flag_duration;
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 
 /// Name of the part that cannot be planned, as in the output of `run`.
@@ -83,7 +83,7 @@ struct PlanGroup {
 impl PlanCommand {
     /// Prints the report. Returns whether something would be written.
     pub async fn run(self) -> Result<bool, CommandError> {
-        let mut config = config_file::read_config(FAMILIES, &self.config)?;
+        let mut config = config_file::read_config(families(), &self.config)?;
         self.cluster_args.access().apply_with_up(&mut config, &self.state.dir());
         let clusters = hosted::connect(&config).await?.with_local_up(&config, &self.state.dir());
         let folder = tempfile::tempdir()?;

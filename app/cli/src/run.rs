@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use switchboard_kernel::config::Config;
-use switchboard_runtime::families::FAMILIES;
 use switchboard_runtime::run::{RunOptions, run};
 
 use crate::cluster_args::ClusterArgs;
 use crate::failure::CommandError;
 use crate::log::LogArgs;
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 use only::OnlyArgs;
 
@@ -42,7 +42,7 @@ impl RunCommand {
     /// Runs until a signal arrives. The flags take precedence over the file, also after a change of it.
     pub async fn run(self) -> Result<(), CommandError> {
         let options = RunOptions {
-            families: FAMILIES,
+            families: families(),
             config: self.config_file(),
             adapt: &|config| self.with_flags(config),
             state: self.state.dir(),

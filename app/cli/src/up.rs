@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use switchboard_runtime::contexts::DEFAULT_CONTEXT;
-use switchboard_runtime::families::FAMILIES;
 use switchboard_runtime::listen_address;
 use switchboard_runtime::up::{DataLocation, ReadyCluster, UpConfig, UpOptions, up};
 
 use crate::example::Example;
 use crate::failure::CommandError;
 use crate::log::LogArgs;
+use crate::own_operators::{families, with_own};
 use crate::startup_message;
 use crate::state_args::StateArgs;
 
@@ -33,7 +33,7 @@ pub struct Up {
     /// Additional logical cluster, with its own context in the kubeconfig; may be repeated
     #[arg(long, value_name = "NAME", value_parser = cluster_name)]
     cluster: Vec<String>,
-    /// Configuration file with operators and limits [default: the sample operator]
+    /// Configuration file with operators and limits [default: own operators, or the sample operator]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Example to apply once the cluster is ready; may be repeated
@@ -55,6 +55,10 @@ const WITH_ENGINE: &str = "operators:\n  greeter: {}\n  plugs: {}\n  engine: {}\
 /// Default configuration for an example that uses the GitOps Service.
 const WITH_SERVICE: &str = "operators:\n  greeter: {}\n  plugs: {}\n  engine: {}\ngitops: {}\n";
 
+fn built_in(configuration: &str) -> UpConfig {
+    UpConfig::BuiltIn(with_own(configuration, SAMPLE))
+}
+
 fn cluster_name(text: &str) -> Result<String, String> {
     match switchboard_object::name::dns1123_label(text).first() {
         None if text == DEFAULT_CONTEXT => Err("the name is used by the context of the default cluster".into()),
@@ -67,17 +71,17 @@ impl Up {
     /// Runs until a signal arrives.
     pub async fn run(self) -> Result<(), CommandError> {
         let options = UpOptions {
-            families: FAMILIES,
+            families: families(),
             data: if self.ephemeral { DataLocation::Memory } else { DataLocation::Directory(self.data_dir) },
             listen: self.listen,
             kubeconfig: self.kubeconfig,
             clusters: self.cluster,
             config: match (self.config, &self.example[..]) {
                 (Some(file), _) => UpConfig::File(file),
-                (None, []) => UpConfig::BuiltIn(SAMPLE),
-                (None, some) if some.contains(&Example::Deployments) => UpConfig::BuiltIn(WITH_SERVICE),
-                (None, some) if some.contains(&Example::Gitops) => UpConfig::BuiltIn(WITH_ENGINE),
-                (None, _) => UpConfig::BuiltIn(WITH_EXAMPLE),
+                (None, []) => built_in(SAMPLE),
+                (None, some) if some.contains(&Example::Deployments) => built_in(WITH_SERVICE),
+                (None, some) if some.contains(&Example::Gitops) => built_in(WITH_ENGINE),
+                (None, _) => built_in(WITH_EXAMPLE),
             },
             state: self.state.dir(),
         };

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory, FromArgMatches};
+use switchboard_runtime::program_name;
 
 use crate::{Arguments, USAGE, color};
 
@@ -18,7 +19,11 @@ const MORE: &str = "For more information, try '--help'.";
 /// Returns the command line for the name the binary was called by.
 pub fn command(called: &str) -> Command {
     let plugin = Path::new(called).file_name().is_some_and(|name| name == PLUGIN);
-    Arguments::command().bin_name(if plugin { "kubectl switchboard" } else { "switchboard" })
+    Arguments::command().bin_name(if plugin {
+        "kubectl switchboard".to_string()
+    } else {
+        program_name::get().to_string()
+    })
 }
 
 /// Parses the command line.

@@ -41,6 +41,7 @@ mod local_ca;
 mod local_pods;
 pub mod log;
 pub mod object_apply;
+pub mod program_name;
 pub mod run;
 mod service_account;
 pub mod state_dir;

@@ -13,6 +13,7 @@ use switchboard_kernel::listener::SOCKET;
 use switchboard_kernel::state::KernelState;
 
 use crate::failure::CommandError;
+use crate::program_name;
 use crate::stderr::print_stderr;
 use crate::storage_location::StorageLocation;
 
@@ -106,7 +107,7 @@ impl StateDir {
 
     /// Adds the flag of this directory to the commands in a text, so that they reach the same kernel when pasted.
     pub fn complete(&self, text: &str) -> String {
-        let Some(dir) = &self.state_dir else { return text.to_string() };
+        let Some(dir) = &self.state_dir else { return program_name::name_commands(text).into_owned() };
         let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
         let quoted = switchboard_console::quoted(&dir.display().to_string());
         let takes_flag = |command: &str| {
@@ -119,7 +120,7 @@ impl StateDir {
             let is_command = number % 2 == 1 && span.strip_prefix("switchboard ").is_some_and(takes_flag);
             if is_command { format!("{span} --state-dir {quoted}") } else { span.to_string() }
         });
-        spans.collect::<Vec<_>>().join("`")
+        program_name::name_commands(&spans.collect::<Vec<_>>().join("`")).into_owned()
     }
 
     /// Reads the journal from disk, whether a kernel is running or not.

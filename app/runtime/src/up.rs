@@ -61,7 +61,7 @@ pub enum UpConfig {
     /// File, which is followed while the process runs.
     File(PathBuf),
     /// Text that is part of the binary.
-    BuiltIn(&'static str),
+    BuiltIn(String),
 }
 
 /// Embedded cluster that is ready, with its operators.

@@ -2,16 +2,10 @@
 //!
 //! The words come from the ConfigMap `greeting` of the same namespace. Until it exists, the unit waits.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Value, json};
-use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
-use switchboard_kernel::plan::{Mutation, Plan};
-use switchboard_kernel::resource::{Resource, Selection};
-use switchboard_kernel::topology::ClusterType;
-use switchboard_kernel::view::View;
-
-const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::core::ObjectMeta;
+use kube::{Resource, ResourceExt};
+use switchboard_kernel::prelude::{DecideError, Declaration, Operator, Plan, Selection, Unit, View};
 
 /// Creates greetings for labeled ConfigMaps.
 pub struct Greeter;
@@ -22,78 +16,64 @@ impl Operator for Greeter {
     }
 
     fn declaration(&self) -> Declaration {
-        Declaration {
-            inputs: BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]),
-            outputs: BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]),
-            service_account: None,
-            units: Units::Each {
-                cluster_type: ClusterType::Configuration,
-                resource: CONFIG_MAPS,
-                selection: Selection::all().with_labels("greeter.example.com/greet"),
-            },
-        }
+        let guests = Selection::all().with_labels("greeter.example.com/greet");
+        Declaration::for_each::<ConfigMap>(guests).reads::<ConfigMap>().writes::<ConfigMap>()
     }
 
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
-        let Some(guest) = view.get(&CONFIG_MAPS, unit.namespace(), unit.name())? else {
+        let view = view.typed();
+        let Some(guest) = view.get::<ConfigMap>(unit.namespace(), unit.name())? else {
             // The garbage collector deletes the greeting with its owner.
             return Ok(Plan::nothing());
         };
-        let guest = guest.value();
-        let Some(name) = guest.pointer("/data/name").and_then(Value::as_str) else {
+        let Some(name) = guest.data.as_ref().and_then(|data| data.get("name")) else {
             return Ok(Plan::nothing().blocked("set data.name to the name to greet"));
         };
-        let Some(words) = view.get(&CONFIG_MAPS, unit.namespace(), "greeting")? else {
+        let Some(words) = view.get::<ConfigMap>(unit.namespace(), "greeting")? else {
             return Ok(Plan::nothing().waiting("ConfigMap greeting to appear"));
         };
+        let words = words.data.as_ref().and_then(|data| data.get("words")).map_or("Hello", String::as_str);
+        let greeting = greeting(&guest, &format!("{words}, {name}!"));
         // Read, so that a changed or deleted greeting triggers the unit.
-        view.get(&CONFIG_MAPS, unit.namespace(), &greeting_of(unit))?;
-        let words = words.value();
-        let words = words.pointer("/data/words").and_then(Value::as_str).unwrap_or("Hello");
+        view.get::<ConfigMap>(unit.namespace(), &greeting.name_any())?;
         let mut plan = Plan::nothing();
-        plan.push(Mutation::apply(&CONFIG_MAPS, greeting(unit, &guest, &format!("{words}, {name}!"))));
+        plan.apply(&greeting)?;
         Ok(plan)
     }
 }
 
-fn greeting_of(unit: &Unit) -> String {
-    format!("{}-greeting", unit.name())
-}
-
-fn greeting(unit: &Unit, guest: &Value, text: &str) -> Value {
-    json!({
-        "metadata": {
-            "name": greeting_of(unit),
-            "namespace": unit.namespace(),
-            "ownerReferences": [{
-                "apiVersion": "v1", "kind": "ConfigMap", "name": unit.name(), "uid": guest["metadata"]["uid"],
-            }],
+fn greeting(guest: &ConfigMap, text: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(format!("{}-greeting", guest.name_any())),
+            namespace: guest.namespace(),
+            owner_references: Some(guest.owner_ref(&()).into_iter().collect()),
+            ..ObjectMeta::default()
         },
-        "data": {"text": text},
-    })
+        data: Some([("text".to_string(), text.to_string())].into()),
+        ..ConfigMap::default()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
-    use switchboard_kernel::fake_view::FakeView;
+    use serde_json::{Value, json};
+    use switchboard_kernel::prelude::FakeView;
 
-    fn guest() -> Value {
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"name": "Ada"}, "metadata": {
-            "name": "ada", "namespace": "shop", "uid": "7", "labels": {"greeter.example.com/greet": "yes"}}})
+    fn map(name: &str, data: Value) -> ConfigMap {
+        let map = json!({"metadata": {"name": name, "namespace": "shop", "uid": "7"}, "data": data});
+        serde_json::from_value(map).expect("the map is a ConfigMap")
     }
 
     #[test]
     fn waits_for_the_words_and_greets_once_they_are_there() {
-        let unit = Unit::object("shop", "ada");
-        let scene = FakeView::of(&CONFIG_MAPS, [guest()]);
-        let plan = scene.decide(&Greeter, &unit).unwrap();
-        assert_eq!(plan, Plan::nothing().waiting("ConfigMap greeting to appear"));
-        let words = json!({"metadata": {"name": "greeting", "namespace": "shop"}, "data": {"words": "Good day"}});
-        let plan = scene.with(&CONFIG_MAPS, [words]).decide(&Greeter, &unit).unwrap();
-        assert_eq!(plan.mutations.len(), 1);
-        assert_eq!(plan.mutations[0].to_string(), "apply configmaps/shop/ada-greeting");
+        let (unit, guest) = (Unit::object("shop", "ada"), map("ada", json!({"name": "Ada"})));
+        let scene = FakeView::default().with_object(&guest);
+        assert_eq!(scene.decide(&Greeter, &unit), Ok(Plan::nothing().waiting("ConfigMap greeting to appear")));
+        let scene = scene.with_object(&map("greeting", json!({"words": "Good day"})));
+        let mut greets = Plan::nothing();
+        greets.apply(&greeting(&guest, "Good day, Ada!")).expect("the greeting has a name");
+        assert_eq!(scene.decide(&Greeter, &unit), Ok(greets));
     }
 }

@@ -14,7 +14,7 @@ use crate::row::{Row, RowTable};
 use crate::row_cache::RowAnswer;
 use crate::timestamp::Timestamp;
 use crate::topology::{ClusterName, ClusterType, Topology};
-use crate::view::{Reader, View};
+use crate::view::{Question, Reader, View};
 
 /// Reader with the given objects of one cluster. Kinds without objects read as empty.
 ///
@@ -34,6 +34,8 @@ pub struct FakeView {
     /// Last revision used; an object that replaces another one gets a new revision.
     revision: u64,
     now: Timestamp,
+    /// Answers of external systems, by kind and text of the question.
+    answers: BTreeMap<(&'static str, String), Result<Value, String>>,
 }
 
 impl FakeView {
@@ -73,6 +75,18 @@ impl FakeView {
     pub fn at(mut self, time: &str) -> Self {
         let time: jiff::Timestamp = time.parse().expect("the time is in RFC 3339");
         self.now = Timestamp(u64::try_from(time.as_millisecond()).unwrap_or_default());
+        self
+    }
+
+    /// Sets the answer to a question. The function that the operator passes to [`View::ask`] is not called for it.
+    ///
+    /// # Panics
+    /// When question or answer has no JSON form.
+    #[must_use]
+    pub fn answering<Q: Question>(mut self, question: &Q, answer: Result<Q::Answer, String>) -> Self {
+        let encoded = answer.map(|answer| serde_json::to_value(answer).expect("an answer of a test has a JSON form"));
+        let question = serde_json::to_value(question).expect("a question of a test has a JSON form");
+        self.answers.insert((Q::KIND, question.to_string()), encoded);
         self
     }
 
@@ -121,6 +135,12 @@ impl Reader for FakeView {
     fn revision(&self, _cluster: &ClusterName) -> u64 {
         self.revision
     }
+
+    fn answer(&self, kind: &str, request: &Value) -> Option<Result<Value, String>> {
+        let question = request.to_string();
+        let known = self.answers.iter().find(|((known, asked), _)| *known == kind && *asked == question);
+        known.map(|(_, answer)| answer.clone())
+    }
 }
 
 #[cfg(test)]
@@ -154,6 +174,43 @@ mod tests {
         fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
             view.get(&self.0, unit.namespace(), unit.name()).map(|_| Plan::nothing())
         }
+    }
+
+    #[derive(serde::Serialize)]
+    struct Forecast {
+        city: &'static str,
+    }
+
+    impl Question for Forecast {
+        type Answer = String;
+        const KIND: &'static str = "forecast";
+    }
+
+    /// Operator that waits for the answer to a question.
+    struct Waits;
+
+    impl Operator for Waits {
+        fn name(&self) -> &str {
+            "waits"
+        }
+
+        fn declaration(&self) -> Declaration {
+            Declaration::whole()
+        }
+
+        fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, DecideError> {
+            let answer = view.ask(Forecast { city: "Brno" }, |_| Err("a test calls no system".to_string()));
+            answer.map(|answer| Plan::nothing().waiting(answer)).map_err(DecideError::Failed)
+        }
+    }
+
+    #[test]
+    fn the_answer_of_a_test_replaces_the_call() {
+        let answered = |city: &'static str| {
+            FakeView::default().answering(&Forecast { city }, Ok("rain".into())).decide(&Waits, &Unit::Whole)
+        };
+        assert_eq!(answered("Brno"), Ok(Plan::nothing().waiting("rain")));
+        assert_eq!(answered("Oslo"), Err(DecideError::failed("a test calls no system")));
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! # Expected flow
 //! A role reads the resource from the kernel's view and the rows in one [`switchboard_sql::LedgerView`], decides,
 //! and commits the changes. If [`switchboard_sql::LedgerError::is_conflict`] is true, it reads again. Then it
-//! executes the writes as a plan. To the kernel, all of this is one query of an external operator, whose answer, the
+//! executes the writes as a plan. To the kernel, all of this is one external query, whose answer, the
 //! writes, contains no credential. `switchboard_sql::Signals` reports which rows changed, and so which unit to
 //! trigger. Checks ([`ClusterCheck`](crate::environment::ClusterCheck),
 //! [`CredentialCheck`](crate::credential::CredentialCheck)) are executed by a caller with network access, and their results are kept until the digest changes.

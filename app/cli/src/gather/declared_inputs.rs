@@ -8,11 +8,11 @@ use std::time::Duration;
 use clap::Args;
 use switchboard_gather::contract::{ContractRules, InputResources, OutputResources};
 use switchboard_hosted::native::input_resources;
-use switchboard_runtime::families::FAMILIES;
 use switchboard_sandbox::{JobOutcome, ProgramEnd, Sandbox, SandboxError, SandboxJob, SandboxLimits};
 
 use super::warn;
 use crate::failure::CommandError;
+use crate::own_operators::families;
 
 /// Command that prints the declared inputs of an operator.
 const WORD: &str = "input-resources";
@@ -72,7 +72,7 @@ impl InputsArgs {
     pub fn read(&self, rules: ContractRules) -> Result<InputResources, CommandError> {
         let inputs = match (&self.said_by.operator, &self.said_by.input_resources) {
             (_, Some(file)) => InputResources::read(&read(file)?)?,
-            (Some(operator), _) => match FAMILIES.operator(operator) {
+            (Some(operator), _) => match families().operator(operator) {
                 Some(own) => input_resources(&own.declaration()),
                 None => InputResources::read(&run_operator(operator, self.no_sandbox)?)?,
             },

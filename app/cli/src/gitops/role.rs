@@ -12,7 +12,6 @@ use switchboard_gitops::limits;
 use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, SectionConfig};
 use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_runtime::cluster_access::{ClusterAccess, ClusterAccessError};
-use switchboard_runtime::families::FAMILIES;
 use switchboard_runtime::hosted;
 use switchboard_runtime::run::{self, RunningKernel};
 use switchboard_runtime::stderr::print_stderr;
@@ -22,6 +21,7 @@ use super::database::DatabaseArgs;
 use super::managed_gitops_env;
 use crate::failure::CommandError;
 use crate::log::LogArgs;
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 
 /// Names of the two clusters in the configuration of a role.
@@ -146,7 +146,7 @@ impl RoleArgs {
             listen: self.listen,
             console: ConsoleConfig { address: self.console, hosts: self.console_host, ..ConsoleConfig::default() },
             sections: BTreeMap::from([(SECTION, SectionConfig::new(section))]),
-            families: FAMILIES,
+            families: families(),
             ..Config::default()
         }
     }

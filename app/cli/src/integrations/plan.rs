@@ -16,7 +16,6 @@ use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
 use switchboard_kernel::operator::Operator;
 use switchboard_kernel::topology::ClusterName;
-use switchboard_runtime::families::FAMILIES;
 use switchboard_runtime::integrations::hosting::IntegrationsManager;
 use switchboard_runtime::stderr::print_stderr;
 use switchboard_runtime::{config_file, hosted};
@@ -24,6 +23,7 @@ use switchboard_runtime::{config_file, hosted};
 use crate::cluster_args::ClusterArgs;
 use crate::explain::{OutputFormat, print};
 use crate::failure::{self, CommandError};
+use crate::own_operators::families;
 use crate::state_args::StateArgs;
 use crate::{DIFFERS, flag_duration};
 
@@ -49,7 +49,7 @@ pub struct IntegrationsPlan {
 impl IntegrationsPlan {
     /// Prints the report; exits with 2 if something would be written, and with 1 if a part could not be planned.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
-        let mut config = config_file::read_config(FAMILIES, &self.config)?;
+        let mut config = config_file::read_config(families(), &self.config)?;
         self.cluster_args.access().apply_with_up(&mut config, &self.state.dir());
         let Some(section) = config.section::<IntegrationsConfig>() else {
             let file = self.config.display();

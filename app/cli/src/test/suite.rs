@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use switchboard_runtime::cases::suite::{self, SuiteOptions};
-use switchboard_runtime::families::FAMILIES;
 
 use crate::explain::{OutputFormat, print};
 use crate::failure::CommandError;
 use crate::flag_duration;
 use crate::gather::name_key::NameKeyArg;
+use crate::own_operators::families;
 use crate::progress::ProgressLine;
 
 /// Maximum number of runs of a case.
@@ -52,7 +52,7 @@ pub struct SuiteArgs {
 impl SuiteArgs {
     fn options(&self) -> SuiteOptions {
         SuiteOptions {
-            families: FAMILIES,
+            families: families(),
             strict: self.strict,
             repeat: self.repeat,
             fault_test: self.fault_test,
