@@ -82,7 +82,7 @@ pub struct HostedPrograms(Mutex<BTreeMap<OperatorName, Arc<HostedOperator>>>);
 impl HostedPrograms {
     /// Returns the operators for the kernel.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
-        self.programs().values().map(|guest| -> Arc<dyn Operator> { guest.clone() }).collect()
+        self.programs().values().cloned().map(|program| program as Arc<dyn Operator>).collect()
     }
 
     /// Applies changed limits: the kernel cannot enforce the resource limits of a program.

@@ -26,7 +26,6 @@ impl TestDatabase {
     pub fn postgres() -> TestDatabase {
         use std::sync::OnceLock;
         use std::sync::atomic::{AtomicU64, Ordering};
-        use switchboard_gitops::SCHEMA;
         use switchboard_sql::postgres_server::PostgresServer;
         // The server ends with this process; the operating system removes its directory.
         static SERVER: OnceLock<PostgresServer> = OnceLock::new();
