@@ -121,7 +121,7 @@ impl fmt::Debug for Families {
 
 impl PartialEq for Families {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
+        self.operators() == other.operators() && self.samples() == other.samples()
     }
 }
 
