@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use switchboard_sql::RowKey;
 
 use crate::credential::kind::{CredentialOutcome, CredentialSpec, LOGIN_IN_URL, SECRET_TYPE};

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use serde_json::json;
 use switchboard_sql::{Filter, RowChange, RowKey};
 

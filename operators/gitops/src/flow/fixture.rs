@@ -1,5 +1,7 @@
 //! Fixture: an in-memory database in which decisions are committed, so that they are tested against its constraints.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use serde_json::Value;
 use switchboard_sql::{Address, DbTimestamp, Filter, Ledger, Row, Sealer};
 

@@ -1,5 +1,7 @@
 //! Fixture: two instances as maps of objects, an in-memory database, and a move that can be interrupted.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};

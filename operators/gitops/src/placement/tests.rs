@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use switchboard_sql::{DbTimestamp, RowChange};
 
 use crate::ids::InstanceState;

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 
 use switchboard_sql::{Filter, RowKey};

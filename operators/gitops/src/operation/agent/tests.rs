@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use serde_json::{Value, json};
 
 use crate::credential::repository_secret;
