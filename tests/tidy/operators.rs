@@ -54,7 +54,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// Reason of the exceptions that end when views have rows.
-const UNTIL_ROWS: &str = "its questions read, decide and commit rows until views have rows";
+const UNTIL_ROWS: &str = "its questions read, decide and commit rows until its operators read rows from views";
 
 /// State between decisions, concurrency, processes, clocks and connections.
 const BANNED: &str = r"\b(Mutex|RwLock|Condvar|Atomic[A-Z]\w*|mpsc|oneshot|Instant|SystemTime|TcpStream|TcpListener|UnixStream|UdpSocket)\b|\bstd::(thread|process|net)\b|\bthread_local\b|\btokio\b|\b(Timestamp|Zoned)::now\b";

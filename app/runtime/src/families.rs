@@ -1,4 +1,4 @@
-//! Operator families of this binary.
+//! Operator families of the `switchboard` binary.
 
 use std::sync::Arc;
 

@@ -70,7 +70,7 @@ fn host<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Option<&'r str> {
     uri.authority().map(|authority| authority.as_str()).or_else(|| headers.get(header::HOST)?.to_str().ok())
 }
 
-/// Adds the headers that every response to a browser has, and forbids caching unless the response says otherwise.
+/// Adds the headers that every response to a browser has, and forbids caching unless the response has its own rule.
 pub fn secure(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.insert(name, value);

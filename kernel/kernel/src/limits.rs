@@ -124,8 +124,8 @@ pub const START_WRITES_PER_SECOND: u32 = 200;
 pub const MIN_WRITES_PER_SECOND: u32 = 10;
 /// Maximum rate of writes of all operators. It bounds the damage by an operator with many units that write for no reason.
 pub const MAX_WRITES_PER_SECOND: u32 = 1_000;
-/// Number of requests per write: the object is read first, to find out which fields the write changes. Only a write
-/// bound to the revision that was read needs no such request; the shares assume two.
+/// Number of requests per write: the object is read first, to find out which fields the write changes. A write bound to
+/// the revision that was read, or the apply of an absent object, needs no such request; the shares assume two.
 pub const REQUESTS_PER_WRITE: u32 = 2;
 /// Default of [`GlobalLimits::process_memory_bytes`].
 pub const PROCESS_MEMORY_BYTES: u64 = 1 << 30;

@@ -10,6 +10,7 @@
 //! be those of another program, so that both programs use one database.
 //!
 //! Changes are data: the caller decides on a list of [`RowChange`]s, and the ledger commits it atomically.
+//! [`LedgerStore`] is a ledger as a row store of the kernel.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().expect("a runtime").block_on(async {

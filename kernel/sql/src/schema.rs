@@ -11,7 +11,7 @@ use switchboard_kernel::row::RowTable;
 pub struct DatabaseSchema {
     /// Groups of tables, each table after those it refers to.
     pub tables: &'static [&'static [&'static Table]],
-    /// The same groups as the kernel knows them.
+    /// Groups of the same tables, as tables of the kernel's rows.
     pub row_tables: &'static [&'static [&'static RowTable]],
     /// Steps, oldest first.
     pub steps: &'static [MigrationStep],

@@ -1,4 +1,4 @@
-//! Credentials for the command line: read from a file or stdin, never from a flag, which other users could read.
+//! Credentials that commands read from a file or stdin, never from a flag, which other users could read.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

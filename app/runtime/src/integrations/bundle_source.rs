@@ -1,4 +1,4 @@
-//! Sources of data on the command line: a directory, a bundle, a qontract-server, or a commit of a git repository.
+//! Sources of integrations data: a directory, a bundle, a qontract-server, or a commit of a git repository.
 
 use std::io::Read as _;
 use std::path::Path;

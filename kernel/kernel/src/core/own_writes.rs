@@ -49,7 +49,7 @@ impl Core {
     fn trigger_by_change(&mut self, now: Timestamp, unit: &UnitId, cause: Cause, check: &OwnWriteCheck<'_>) {
         let own = self.arbiter.is_own_change(unit, &check.change.key, check.change.revision);
         // While the unit runs, the change may be one of its writes whose response has not arrived. The end of the run
-        // looks at it again, with the reads of the run.
+        // checks the change again, with the reads of the run.
         let undecided = self.running.contains_key(unit);
         if (own || undecided) && *check.unseen {
             return;

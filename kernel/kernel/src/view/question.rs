@@ -72,7 +72,7 @@ pub enum ExternalState {
     /// No part: the answer depends only on the reads and the time, for example that of a program without other input. A
     /// unit that keeps writing although nothing it read has changed is then found to loop, whatever the answers are.
     Nothing,
-    /// This part; the rest is data of the question itself, such as its time and cost. While the part stays the same,
+    /// Part of the answer; the rest is data of the question, such as its time and cost. While the part stays the same,
     /// nothing has changed. If only the unit's own writes triggered the run, a changed part is no reason for another
     /// write, because nothing else caused the question.
     Part(Value),
@@ -98,7 +98,7 @@ pub struct ExternalQuery {
 }
 
 impl View {
-    /// Asks an external system, and records question and answer.
+    /// Queries an external system, and records question and answer.
     ///
     /// `answer` performs the I/O, and captures everything that travels beside the question. It may block: decisions run
     /// on threads of their own. A replay returns the recorded answer instead, and a dry run skips questions that act.

@@ -82,7 +82,7 @@ fn the_steps_of_one_work_need_no_rest_and_a_loop_does() {
     assert_eq!(steps, u64::from(RUN_BURST));
     let until = now.after(COOL_DOWN);
     assert_eq!((scheduler.wait(now, &u), scheduler.next()), (Wait::CoolingDown { until }, Some(until)));
-    // It does not help to vanish and to come back.
+    // A unit that is deleted and created again keeps its delays.
     assert_eq!(scheduler.start(until).len(), 1);
     scheduler.finish(until, &u, RunEnd::Gone);
     scheduler.start(until.after(COOL_DOWN));
