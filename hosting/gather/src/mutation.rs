@@ -16,6 +16,7 @@
 mod files;
 mod index;
 mod layout;
+mod lossless;
 mod metadata;
 mod read;
 mod validity;
@@ -27,6 +28,7 @@ use switchboard_object::kind::GroupVersion;
 use switchboard_object::{json, yaml};
 
 use crate::contract::ResourceType;
+use lossless::to_yaml;
 
 pub(crate) use files::append;
 pub use files::{WriteError, index_path, read_directory, write_directory};
@@ -177,7 +179,7 @@ impl Mutation {
             namespace: text("/metadata/namespace"),
             name: text("/metadata/name"),
             generate_name: text("/metadata/generateName"),
-            body: yaml::to_string(body).into_bytes(),
+            body: to_yaml(body).into_bytes(),
             ..Self::of(place, action, of)
         }
     }
@@ -195,7 +197,7 @@ impl Mutation {
         sent: &[u8],
     ) -> Result<Self, json::JsonError> {
         let body = match patch_type {
-            "application/json-patch+json" => yaml::to_string(&json::read(sent)?.value).into_bytes(),
+            "application/json-patch+json" => to_yaml(&json::read(sent)?.value).into_bytes(),
             _ => sent.to_vec(),
         };
         let (namespace, name, patch_type) = (namespace.to_string(), name.to_string(), patch_type.to_string());
@@ -205,7 +207,7 @@ impl Mutation {
     /// Creates a deletion. The body is the `DeleteOptions`.
     pub fn delete(place: OutputCluster, of: &ResourceType, (namespace, name): (&str, &str), options: &Value) -> Self {
         let kind = options["kind"].as_str().unwrap_or_default().to_string();
-        let body = yaml::to_string(options).into_bytes();
+        let body = to_yaml(options).into_bytes();
         Self { kind, namespace: namespace.into(), name: name.into(), body, ..Self::of(place, Action::Delete, of) }
     }
 
@@ -233,7 +235,7 @@ impl Mutation {
     #[must_use]
     pub fn with_options(mut self, options: &Value) -> Self {
         let empty = options.as_object().is_none_or(serde_json::Map::is_empty);
-        self.options = if empty { Vec::new() } else { yaml::to_string(options).into_bytes() };
+        self.options = if empty { Vec::new() } else { to_yaml(options).into_bytes() };
         if self.action.is_patch() || self.action.is_apply() {
             self.field_manager = options["fieldManager"].as_str().unwrap_or_default().to_string();
         }

@@ -4,9 +4,11 @@
 use serde_json::Value;
 use switchboard_object::yaml;
 
+use super::lossless::to_item;
+
 /// Returns one line of the index.
 pub(super) fn line(body: &str) -> String {
-    yaml::to_string(&Value::Array(vec![body.into()]))
+    to_item(body)
 }
 
 /// Parses the body files in their order.

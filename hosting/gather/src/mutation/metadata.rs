@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use switchboard_object::name::path_segment;
 use switchboard_object::yaml;
 
+use super::lossless::to_yaml;
 use super::{Action, Mutation, NameKey};
 
 /// Returns the content of a metadata file, with library-go's keys.
@@ -31,7 +32,7 @@ pub(super) fn text(mutation: &Mutation, key: NameKey) -> String {
     for key in key.keys() {
         metadata[*key] = mutation.name.as_str().into();
     }
-    yaml::to_string(&metadata)
+    to_yaml(&metadata)
 }
 
 /// Content of a metadata file. As in Go, keys are matched in any case and unknown ones are ignored.

@@ -355,6 +355,19 @@ fn numbers_of_duplicates_are_not_part_of_the_name() {
     assert_eq!((read.problems, read.mutations), (vec![], plan));
 }
 
+/// Go's emitter breaks the line behind these characters.
+#[test]
+fn names_with_line_ends_of_yaml_are_found_in_the_index() {
+    let plan = ["\u{2028}", "a\u{2029}b", "\u{85}", "\"\u{2028}\\"].map(|name| {
+        let named = ("shop", name);
+        let (cluster, action, kind) = (OutputCluster::Management, Action::Patch, "application/merge-patch+json");
+        Mutation::patch(cluster, action, &configmaps(), named, kind, b"{}").unwrap()
+    });
+    let (files, order) = laid_out(&plan, Naming::default());
+    let read = read_files(&files, Some(&order));
+    assert_eq!((read.problems, read.mutations), (vec![], plan.to_vec()));
+}
+
 proptest! {
     #[test]
     fn write_then_read_of_any_plan_is_the_identity(plan in prop::collection::vec(any_mutation(), 0..12)) {
