@@ -299,7 +299,7 @@ quotas: {source: x, limits: {debounce: 5s, backoff: {first: 2s}}}\n";
     assert_eq!(config.section::<String>().map(String::as_str), Some("x"));
     let changed = parse(&text.replace("5s", "6s")).unwrap();
     assert!(config.changes(&changed).needs_restart.is_empty(), "{:?}", config.changes(&changed));
-    let changed = parse(&text.replace("source: x", "source: y")).unwrap();
+    let changed = parse(&text.replace("source: x", "source: z")).unwrap();
     assert_eq!(config.changes(&changed).needs_restart, ["`quotas` changed"]);
 }
 
