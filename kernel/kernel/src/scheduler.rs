@@ -268,8 +268,8 @@ impl Scheduler {
 
     /// Returns how many of the unit's writes may be made now, and charges the budgets for them.
     ///
-    /// A fixed limit is never exceeded. The adaptive rate of all operators may be, by the writes of active runs: a run that
-    /// writes only a part would decide again, and later runs wait longer instead.
+    /// A fixed limit is never exceeded, nor is the adaptive rate while the API servers are slow. Otherwise the writes of
+    /// active runs may exceed it: a run that writes only a part would decide again.
     pub fn spend(&mut self, now: Timestamp, unit: &UnitId, wanted: usize) -> usize {
         let now = self.tick(now);
         if wanted == 0 || !self.operators.contains_key(&unit.operator) {
@@ -285,10 +285,13 @@ impl Scheduler {
         granted
     }
 
-    /// Returns how many writes the request limit leaves for an operator; `None` without a limit.
+    /// Returns how many writes the request limit, or the rate of slow API servers, leaves for an operator; `None` without
+    /// both.
     fn request_share(&self, now: Timestamp, name: &OperatorName) -> Option<usize> {
-        self.global.requests_per_second?;
         let limit = self.request_budget();
+        if self.global.requests_per_second.is_none() {
+            return self.brake.reason().map(|_| self.requests.left(now, limit));
+        }
         let claims = |(other, queue): &(&OperatorName, &OperatorQueue)| {
             *other == name || queue.last_spend.is_some_and(|at| now.since(at) < CLAIM)
         };
@@ -345,7 +348,7 @@ impl Scheduler {
         let known = queue.units.iter().filter(|(_, entry)| !entry.forgotten);
         let told = known.map(|(unit, entry)| {
             let id = UnitId { operator: name.clone(), unit: unit.clone() };
-            (id, self.explain(now.max(self.now), queue, entry), entry.causes.clone())
+            (id, self.explain(now.max(self.now), queue, entry), entry.causes().to_vec())
         });
         told.collect()
     }
@@ -353,7 +356,7 @@ impl Scheduler {
     /// Returns why a unit does not run, with its pending causes.
     pub fn wait_and_causes(&self, now: Timestamp, unit: &UnitId) -> (Wait, Vec<Cause>) {
         let entry = self.operators.get(&unit.operator).and_then(|queue| queue.units.get(&unit.unit));
-        (self.wait(now, unit), entry.map(|entry| entry.causes.clone()).unwrap_or_default())
+        (self.wait(now, unit), entry.map(|entry| entry.causes().to_vec()).unwrap_or_default())
     }
 
     /// Whether no run is active, triggered or unfinished; only retries, resyncs and requeues remain.

@@ -89,7 +89,7 @@ fn plan(mut row: RowWrite, written: &mut BTreeSet<ObjectKey>, reads: &Reads, rea
 /// Returns a row as it was read, or its absence; `None` if it was not read.
 fn read(row: &RowWrite, reads: &Reads, reader: &dyn Reader) -> Option<Option<std::sync::Arc<crate::row::Row>>> {
     let is_listed = || {
-        let lists = reads.lists.iter().filter(|(query, _)| query.table == row.key.table);
+        let lists = reads.lists.iter().chain(&reads.rows.samples).filter(|(query, _)| query.table == row.key.table);
         lists.flat_map(|(_, listed)| listed).any(|one| one.name == row.key.name)
     };
     if !reads.gets.contains_key(&row.key) && !is_listed() {

@@ -82,8 +82,9 @@ impl Core {
             StoreEvent::Opened(log) => loader.opened(now, log, &self.triggers),
             StoreEvent::Fetched(batch) => loader.fetched(now, batch, &self.triggers),
             StoreEvent::Failed(message) => {
-                loader.failed(now);
-                return self.set_store_error(store, message);
+                let is_first = loader.failed(now);
+                let is_new = self.set_store_error(store, &message);
+                return (is_first || is_new).then_some(message);
             }
         };
         if let Some(published) = published {
@@ -94,15 +95,15 @@ impl Core {
         None
     }
 
-    /// Records the error for the tables that runs wait for, so that their status shows it.
-    fn set_store_error(&mut self, store: &StoreName, message: String) -> Option<String> {
+    /// Records the error for the tables that runs wait for, so that their status shows it. Returns whether it is new.
+    fn set_store_error(&mut self, store: &StoreName, message: &str) -> bool {
         let waits = self.rows.parked.values().flat_map(|parked| &parked.waits).map(table_of);
         let tables: BTreeSet<TableKey> = waits.filter(|table| table.cluster == *store).cloned().collect();
         let mut is_new = false;
         for table in tables {
-            is_new |= self.watch_errors.insert(table, message.clone()).is_none_or(|before| before != message);
+            is_new |= self.watch_errors.insert(table, message.to_string()).is_none_or(|before| before != message);
         }
-        is_new.then_some(message)
+        is_new
     }
 
     fn publish_rows(&mut self, now: Timestamp, store: &StoreName, published: PublishedRows) {
@@ -152,16 +153,26 @@ impl Core {
     }
 
     /// Triggers parked runs whose rows are cached.
-    pub(super) fn resume_parked(&mut self, now: Timestamp) {
-        let loaders = &self.rows.loaders;
-        let is_cached =
-            |read: &RowRead| loaders.get(&table_of(read).cluster).is_some_and(|loader| loader.cache().has(read));
-        let waiting = self.rows.parked.iter().filter(|(_, parked)| !parked.waits.is_empty());
-        let ready: Vec<UnitId> =
-            waiting.filter(|(_, parked)| parked.waits.iter().all(is_cached)).map(|(unit, _)| unit.clone()).collect();
+    fn resume_parked(&mut self, now: Timestamp) {
+        let ready = self.rows.parked.iter().filter(|(_, parked)| self.is_fetched(parked));
+        let ready: Vec<UnitId> = ready.map(|(unit, _)| unit.clone()).collect();
         for unit in ready {
             self.resume(now, &unit);
         }
+    }
+
+    /// Triggers a run that was parked just now, if its rows were cached during it.
+    pub(super) fn resume_if_fetched(&mut self, now: Timestamp, unit: &UnitId) {
+        if self.rows.parked.get(unit).is_some_and(|parked| self.is_fetched(parked)) {
+            self.resume(now, unit);
+        }
+    }
+
+    /// Whether a parked run waits, and all rows that it waits for are cached.
+    fn is_fetched(&self, parked: &ParkedRun) -> bool {
+        let loader_of = |read: &RowRead| self.rows.loaders.get(&table_of(read).cluster);
+        let is_cached = |read: &RowRead| loader_of(read).is_some_and(|loader| loader.cache().has(read));
+        !parked.waits.is_empty() && parked.waits.iter().all(is_cached)
     }
 
     fn resume(&mut self, now: Timestamp, unit: &UnitId) {

@@ -270,7 +270,7 @@ impl Core {
         let finished = self.close(now, unit, outcome, &reads, decide_us, 0, ended, Vec::new());
         if waits {
             self.resume_if_cached(now, unit);
-            self.resume_parked(now);
+            self.resume_if_fetched(now, unit);
         }
         finished
     }

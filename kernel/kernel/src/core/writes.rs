@@ -90,7 +90,16 @@ impl Core {
 
     /// Passes the average duration of the writes to the scheduler, whose rate follows the API servers.
     pub(super) fn record_write_time(&mut self, now: Timestamp, executed: &[ExecutedWrite], write_us: u64) {
-        let sent = |one: &&ExecutedWrite| !matches!(one.write.result, WriteResult::Skipped | WriteResult::Unchanged);
+        // The time contains that of the commit, which shows nothing about the API servers.
+        if executed.iter().any(|one| one.write.object.table.is_rows()) {
+            return;
+        }
+        let sent = |one: &&ExecutedWrite| match one.write.result {
+            WriteResult::Skipped => false,
+            // Without an object, the arbiter found that there is nothing to send.
+            WriteResult::Unchanged => one.before.is_some() || one.after.is_some(),
+            _ => true,
+        };
         if let Some(average) = write_us.checked_div(executed.iter().filter(sent).count() as u64) {
             self.scheduler.record_write_time(now, Duration::from_micros(average));
         }
@@ -146,7 +155,13 @@ impl Core {
         before: Option<&Value>,
     ) -> Option<(ObjectKey, ExpectedRevision)> {
         if write.object.table.is_rows() {
-            let is_new = self.expects_row(&write.object, after_revision(write, revision));
+            // A row to ensure may exist, and a row to delete that was not read may be missing: the log shows neither.
+            let is_logged = match write.mutation.operation {
+                WriteOp::Apply { .. } => false,
+                WriteOp::Delete { .. } => before.is_some(),
+                _ => true,
+            };
+            let is_new = is_logged && self.expects_row(&write.object, after_revision(write, revision));
             return is_new.then(|| (write.object.clone(), ExpectedRevision::AtLeast(revision)));
         }
         let current = self.cache.snapshot().get(&write.object)?.map(|object| object.revision);

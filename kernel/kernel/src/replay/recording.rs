@@ -140,8 +140,10 @@ impl Reader for Recording {
     fn answer(&self, kind: &str, request: &Value) -> Option<Result<Value, String>> {
         // The recorded request is redacted, and a replayed one may contain redacted values already.
         let masked = redact_value(request);
-        let same =
-            |query: &&ExternalQuery| query.kind == kind && (query.request == *request || query.request == masked);
+        // Recordings of older versions have no kind.
+        let same = |query: &&ExternalQuery| {
+            (query.kind == kind || query.kind.is_empty()) && (query.request == *request || query.request == masked)
+        };
         if let Some(query) = self.decision.external_queries.iter().find(same) {
             return Some(query.answer.clone());
         }

@@ -20,6 +20,8 @@ use crate::timestamp::Timestamp;
 
 /// Maximum time for which a session waits for further reads of its runs.
 pub const MAX_JOIN_WAIT_MS: u64 = 20;
+/// Maximum age of a session while the log has new entries: new reads of further runs must not delay changes forever.
+const MAX_SESSION_MS: u64 = 500;
 /// Delay before a failed session is retried; doubled with each further one.
 const RETRY_MIN_MS: u64 = 100;
 /// Maximum delay before a failed session is retried.
@@ -78,6 +80,8 @@ pub struct RowLoader {
     cache: RowCache,
     cursor: Option<StoreCursor>,
     phase: Phase,
+    /// Time at which the current session was opened.
+    opened_at: Timestamp,
     /// Whether the log may have new entries.
     is_notified: bool,
     /// Reads to fetch for parked runs.
@@ -96,6 +100,7 @@ impl RowLoader {
             cache: RowCache::new(max_bytes),
             cursor: None,
             phase: Phase::Idle,
+            opened_at: Timestamp::default(),
             is_notified: false,
             needed: BTreeSet::new(),
             requested: BTreeSet::new(),
@@ -137,16 +142,20 @@ impl RowLoader {
         readers: &dyn RowReaders,
         dropped: &mut Vec<RowRead>,
     ) -> Vec<RowCommand> {
+        let is_late = self.is_notified && now.0 >= self.opened_at.0 + MAX_SESSION_MS;
         match self.phase {
             Phase::Idle if self.has_work() && self.retry_at.is_none_or(|at| at <= now) => {
                 self.is_notified = false;
                 self.phase = Phase::Opening;
                 self.commands.push(RowCommand::Begin(self.cursor.clone()));
             }
-            Phase::Open { .. } if !self.needed.is_empty() => self.fetch(None),
-            Phase::Open { until } if !is_joined || until <= now => {
+            Phase::Open { .. } if !self.needed.is_empty() && !is_late => self.fetch(None),
+            Phase::Open { until } if is_late || !is_joined || until <= now => {
                 self.phase = Phase::Idle;
-                dropped.extend(self.cache.trim(readers));
+                // A parked run may wait for further reads beside cached ones, which must not be evicted.
+                if self.needed.is_empty() {
+                    dropped.extend(self.cache.trim(readers));
+                }
                 self.commands.push(RowCommand::End);
                 let next = self.poll(now, false, readers, dropped);
                 self.commands.extend(next);
@@ -184,6 +193,7 @@ impl RowLoader {
         if !matches!(self.phase, Phase::Opening) {
             return None;
         }
+        self.opened_at = now;
         let changed = log.changed.into_iter().filter(|key| !log.is_resync && self.cache.matters(key, readers));
         let log = SessionLog { changed: changed.collect(), cursor: log.cursor, is_resync: log.is_resync };
         if log.changed.is_empty() && self.needed.is_empty() {
@@ -254,8 +264,8 @@ impl RowLoader {
         published
     }
 
-    /// Ends a session that failed. It is retried later.
-    pub fn failed(&mut self, now: Timestamp) {
+    /// Ends a session that failed. It is retried later. Returns whether it is the first failure in a row.
+    pub fn failed(&mut self, now: Timestamp) -> bool {
         if let Phase::Fetching(_) | Phase::Opening | Phase::Open { .. } = self.phase {
             self.commands.push(RowCommand::End);
         }
@@ -265,6 +275,7 @@ impl RowLoader {
         let wait = RETRY_MIN_MS.saturating_mul(1 << self.failures.min(6)).min(RETRY_MAX_MS);
         self.failures = self.failures.saturating_add(1);
         self.retry_at = Some(Timestamp(now.0 + wait));
+        self.failures == 1
     }
 }
 

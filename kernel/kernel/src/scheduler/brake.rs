@@ -17,7 +17,8 @@ use crate::timestamp::Timestamp;
 /// Time for which responses are collected before the rate changes; also the minimum time between two decreases, because
 /// a full server rejects several requests at once.
 pub(super) const INTERVAL: Duration = Duration::from_millis(500);
-/// Increase of the rate after an interval in which all of it was used.
+/// Increase of the rate after an interval in which all of it was used, or which began below the start value: without
+/// it, a quiet process would stay slowed for its next burst.
 pub(super) const INCREASE: u32 = 50;
 /// Divisor of the rate for a decrease.
 const DECREASE: u32 = 2;
@@ -103,7 +104,9 @@ impl Brake {
         if judged && fastest > usual + SLOW {
             let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
             self.decrease(now, SlowServer::Latency { fastest_ms: ms(fastest), usual_ms: ms(usual) });
-        } else if self.used && self.fell.is_none_or(|(at, _)| now.since(at) >= INTERVAL) {
+        } else if (self.used || self.per_second < START_WRITES_PER_SECOND)
+            && self.fell.is_none_or(|(at, _)| now.since(at) >= INTERVAL)
+        {
             self.per_second = (self.per_second + INCREASE).min(MAX_WRITES_PER_SECOND);
         }
         (self.since, self.fastest, self.samples, self.used) = (now, None, 0, false);

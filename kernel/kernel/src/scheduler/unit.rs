@@ -33,16 +33,10 @@ pub(super) enum TriggerOrigin {
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnitEntry {
     pub(super) running: Option<Timestamp>,
-    pub(super) causes: Vec<Cause>,
-    // Time of the first cause, time since which no debounce applies, and whether a cause came from another writer.
-    triggered_at: Option<Timestamp>,
-    requested_at: Option<Timestamp>,
-    changed: bool,
-    // Time since which no adaptive debounce applies, whether a cause belongs to a burst, and time of the last cause that
-    // was not an own write.
-    prompt_at: Option<Timestamp>,
-    burst: bool,
-    changed_at: Option<Timestamp>,
+    // Boxed, because most units have none.
+    pending: Option<Box<PendingTrigger>>,
+    // Time until which a further cause that is not an own write belongs to a burst.
+    burst_until: Timestamp,
     // Runs and writes since the last quiet.
     runs: TokenBucket,
     writes: TokenBucket,
@@ -64,6 +58,39 @@ pub(super) struct UnitEntry {
     pub(super) flow: Option<Arc<str>>,
     /// Position in the queue of its operator.
     pub(super) queued: Option<(Timestamp, u64)>,
+}
+
+/// Causes of the next run.
+#[derive(Clone, Debug)]
+struct PendingTrigger {
+    causes: Vec<Cause>,
+    // Time of the first cause, time since which no debounce applies, and whether a cause came from another writer.
+    triggered_at: Timestamp,
+    requested_at: Option<Timestamp>,
+    changed: bool,
+    // Time since which no adaptive debounce applies, and whether a cause belongs to a burst.
+    prompt_at: Option<Timestamp>,
+    burst: bool,
+}
+
+impl PendingTrigger {
+    fn new(now: Timestamp) -> Self {
+        let (causes, requested_at, changed, prompt_at, burst) = Default::default();
+        Self { causes, triggered_at: now, requested_at, changed, prompt_at, burst }
+    }
+
+    fn add(&mut self, cause: Cause) {
+        let same = |old: &Cause| match (old, &cause) {
+            (Cause::Changed { object: a, .. }, Cause::Changed { object: b, .. }) => a == b,
+            (Cause::Matched { list: l, object: a, .. }, Cause::Matched { list: m, object: b, .. }) => l == m && a == b,
+            (a, b) => a == b,
+        };
+        match self.causes.iter().position(same) {
+            Some(at) => self.causes[at] = cause,
+            None if self.causes.len() < MAX_CAUSES => self.causes.push(cause),
+            None => {}
+        }
+    }
 }
 
 /// End of a run.
@@ -90,32 +117,36 @@ pub enum RunEnd {
 impl UnitEntry {
     /// Whether the unit has new causes or unfinished work.
     pub(super) fn has_work(&self) -> bool {
-        !self.causes.is_empty() || self.unfinished
+        self.pending.is_some() || self.unfinished
+    }
+
+    /// Returns the causes of the next run so far.
+    pub(super) fn causes(&self) -> &[Cause] {
+        self.pending.as_ref().map_or(&[], |pending| &pending.causes)
     }
 
     pub(super) fn trigger(&mut self, now: Timestamp, cause: Cause, origin: TriggerOrigin) {
         self.forgotten = false;
         self.missing = None;
-        self.triggered_at.get_or_insert(now);
+        let pending = self.pending.get_or_insert_with(|| Box::new(PendingTrigger::new(now)));
         match origin {
             // The next step of the unit's work need not wait, unless the changes of others are being collected.
-            TriggerOrigin::OwnWrite if self.burst => {}
-            TriggerOrigin::OwnWrite => drop(self.prompt_at.get_or_insert(now)),
+            TriggerOrigin::OwnWrite if pending.burst => {}
+            TriggerOrigin::OwnWrite => drop(pending.prompt_at.get_or_insert(now)),
             TriggerOrigin::Other => {
-                let quiet = self.changed_at.is_none_or(|at| now.since(at) >= DEBOUNCE);
                 // Further kinds may become readable soon.
-                if quiet && !matches!(cause, Cause::KindCached { .. }) {
-                    self.prompt_at.get_or_insert(now);
+                if now >= self.burst_until && !matches!(cause, Cause::KindCached { .. }) {
+                    pending.prompt_at.get_or_insert(now);
                 } else {
-                    self.burst = true;
+                    pending.burst = true;
                 }
-                self.changed_at = Some(now);
+                self.burst_until = now.after(DEBOUNCE);
             }
         }
         if matches!(cause, Cause::Requested) {
-            self.requested_at.get_or_insert(now);
+            pending.requested_at.get_or_insert(now);
         }
-        self.changed |= matches!(
+        pending.changed |= matches!(
             cause,
             Cause::Changed { .. }
                 | Cause::Matched { .. }
@@ -123,22 +154,13 @@ impl UnitEntry {
                 | Cause::Requested
                 | Cause::External
         );
-        let same = |old: &Cause| match (old, &cause) {
-            (Cause::Changed { object: a, .. }, Cause::Changed { object: b, .. }) => a == b,
-            (Cause::Matched { list: l, object: a, .. }, Cause::Matched { list: m, object: b, .. }) => l == m && a == b,
-            (a, b) => a == b,
-        };
-        match self.causes.iter().position(same) {
-            Some(at) => self.causes[at] = cause,
-            None if self.causes.len() < MAX_CAUSES => self.causes.push(cause),
-            None => {}
-        }
+        pending.add(cause);
     }
 
     /// Ends the debounce of a triggered unit.
     pub(super) fn skip_debounce(&mut self, now: Timestamp) {
-        if self.triggered_at.is_some() {
-            self.requested_at.get_or_insert(now);
+        if let Some(pending) = &mut self.pending {
+            pending.requested_at.get_or_insert(now);
         }
     }
 
@@ -150,13 +172,12 @@ impl UnitEntry {
         let again = self.requeue_at.filter(|at| *at <= now).map(|at| (at, Cause::RequeueAfter));
         let resync = self.resync_at(limits).filter(|at| *at <= now).map(|at| (at, Cause::Resync));
         let timers: Vec<_> = [retry, unfinished, again, resync].into_iter().flatten().collect();
-        let triggered_at = timers.iter().map(|(at, _)| *at).chain(self.triggered_at).min().unwrap_or(now);
-        let mut causes = std::mem::take(&mut self.causes);
+        let triggered_at = timers.iter().map(|(at, _)| *at).chain(self.triggered_at()).min().unwrap_or(now);
+        let mut causes = self.pending.take().map(|pending| pending.causes).unwrap_or_default();
         causes.truncate(MAX_CAUSES - timers.len());
         causes.extend(timers.into_iter().map(|(_, cause)| cause));
-        (self.triggered_at, self.requested_at, self.requeue_at, self.hold) = (None, None, None, None);
-        (self.changed, self.unfinished, self.failed, self.rested) = (false, false, false, false);
-        (self.prompt_at, self.burst) = (None, false);
+        (self.requeue_at, self.hold) = (None, None);
+        (self.unfinished, self.failed, self.rested) = (false, false, false);
         self.running = Some(now);
         (causes, triggered_at)
     }
@@ -183,11 +204,11 @@ impl UnitEntry {
                 self.failures = self.failures.saturating_add(1);
                 self.failed = true;
             }
-            RunEnd::NotCached { missing } if self.triggered_at.is_none() => {
+            RunEnd::NotCached { missing } if self.pending.is_none() => {
                 self.missing = (!missing.is_empty()).then(|| missing.into());
             }
             RunEnd::NotCached { .. } => {}
-            RunEnd::Gone => self.forgotten = self.triggered_at.is_none(),
+            RunEnd::Gone => self.forgotten = self.pending.is_none(),
         }
     }
 
@@ -201,11 +222,11 @@ impl UnitEntry {
     /// Treats the pending causes as the next step of the unit's work if all of them are its own writes. Their events may
     /// arrive before the responses, when nothing shows yet whose writes they are.
     pub(super) fn recognize_own_writes(&mut self, now: Timestamp, is_own: &dyn Fn(&Cause) -> bool) {
-        let complete = !self.causes.is_empty() && self.causes.len() < MAX_CAUSES;
-        if complete && self.causes.iter().all(is_own) {
-            self.burst = false;
-            self.changed_at = None;
-            self.prompt_at.get_or_insert(now);
+        let Some(pending) = &mut self.pending else { return };
+        if pending.causes.len() < MAX_CAUSES && pending.causes.iter().all(is_own) {
+            pending.burst = false;
+            pending.prompt_at.get_or_insert(now);
+            self.burst_until = Timestamp::default();
         }
     }
 
@@ -237,7 +258,10 @@ impl UnitEntry {
     pub(super) fn due(&self, limits: &Limits) -> Option<(Timestamp, Wait)> {
         let wanted = [
             self.collected_at(limits).map(|until| (until, Wait::Debounced { until })),
-            self.requested_at.map(|until| (until, Wait::Debounced { until })),
+            self.pending
+                .as_ref()
+                .and_then(|pending| pending.requested_at)
+                .map(|until| (until, Wait::Debounced { until })),
             self.unfinished_at(limits).map(|until| (until, Wait::CoolingDown { until })),
             self.retry_at(limits).map(|until| (until, self.backing_off(until))),
             self.requeue_at.map(|at| (at, Wait::NothingChanged)),
@@ -245,9 +269,13 @@ impl UnitEntry {
         ];
         let (at, wait) = wanted.into_iter().flatten().min_by_key(|(at, _)| *at)?;
         // The unit would have run by then anyway, but something it read has changed.
-        let changed = wait == Wait::NothingChanged && self.triggered_at.is_some();
+        let changed = wait == Wait::NothingChanged && self.pending.is_some();
         let wanted = (at, if changed { Wait::Debounced { until: at } } else { wait });
-        let retry = if self.changed { self.early_retry_at(limits) } else { self.retry_at(limits) };
+        let retry = if self.pending.as_ref().is_some_and(|pending| pending.changed) {
+            self.early_retry_at(limits)
+        } else {
+            self.retry_at(limits)
+        };
         let floors = [
             self.cooled_at(limits).map(|until| (until, Wait::CoolingDown { until })),
             retry.map(|until| (until, self.backing_off(until))),
@@ -267,13 +295,16 @@ impl UnitEntry {
 
     // Time at which the debounce of the pending causes ends.
     fn collected_at(&self, limits: &Limits) -> Option<Timestamp> {
-        match limits.debounce {
-            Some(fixed) => self.triggered_at.map(|at| at.after(fixed)),
-            None => {
-                let collected = self.triggered_at?.after(DEBOUNCE);
-                Some(self.prompt_at.map_or(collected, |prompt| prompt.min(collected)))
-            }
-        }
+        let pending = self.pending.as_ref()?;
+        let Some(fixed) = limits.debounce else {
+            let collected = pending.triggered_at.after(DEBOUNCE);
+            return Some(pending.prompt_at.map_or(collected, |prompt| prompt.min(collected)));
+        };
+        Some(pending.triggered_at.after(fixed))
+    }
+
+    fn triggered_at(&self) -> Option<Timestamp> {
+        self.pending.as_ref().map(|pending| pending.triggered_at)
     }
 
     fn cooled_at(&self, limits: &Limits) -> Option<Timestamp> {

@@ -45,6 +45,15 @@ fn the_rate_falls_when_even_the_fastest_write_is_slow_and_recovers() {
 }
 
 #[test]
+fn few_writes_are_enough_to_recover_the_start_value() {
+    let mut brake = Brake::default();
+    (0..20).for_each(|count| brake.throttle(Timestamp(count * 1_000)));
+    assert_eq!(brake.writes_per_second(), MIN_WRITES_PER_SECOND);
+    intervals(&mut brake, Timestamp(60_000), 10, ms(5), false);
+    assert!(brake.writes_per_second() >= START_WRITES_PER_SECOND && brake.reason().is_none());
+}
+
+#[test]
 fn single_slow_writes_are_no_reason_to_slow_down() {
     let mut brake = Brake::default();
     let mut now = intervals(&mut brake, Timestamp(0), 2, ms(5), false);

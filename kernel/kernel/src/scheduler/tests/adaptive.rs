@@ -152,3 +152,16 @@ fn writes_follow_the_api_servers() {
     assert_eq!(scheduler.slowed_by_servers(), None);
     assert_eq!(scheduler.spend(now.after(ms(60_000)), &late, 90), 50);
 }
+
+#[test]
+fn runs_that_started_at_once_do_not_exceed_the_rate_of_a_slow_server() {
+    let (mut scheduler, _) = adaptive();
+    (0..20).for_each(|count| scheduler.throttle(Timestamp(count * 1_000)));
+    let now = Timestamp(60_000);
+    for number in 0..3 {
+        scheduler.trigger(now, &unit("greeter", number), changed(1));
+    }
+    assert_eq!(scheduler.start(now).len(), 3);
+    let granted: usize = (0..3).map(|number| scheduler.spend(now, &unit("greeter", number), 50)).sum();
+    assert_eq!(granted, MIN_WRITES_PER_SECOND as usize);
+}
